@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* base/err.h - the error that travels up from the layers above base and wire.
+ *
+ * A gb_err is owned by the caller, starts as `= { 0 }`, holds its text inline and is never freed:
+ * a failure path allocates nothing and leaks nothing.  It is set once, where the fact is known, and
+ * wrapped only where context is added.  All functions return the code, so that a failure is one
+ * line: `return gb_fail_sys(err, "mounting '%s'", dst);`.  err may be NULL.
+ */
+#pragma once
+
+/* Who can repair it: decides exit code, HTTP status and whether a retry makes sense. */
+enum gb_blame {
+    GB_BLAME_NONE,
+    GB_BLAME_CALLER, /* bad request */
+    GB_BLAME_HOST,   /* this machine lacks or refuses something */
+    GB_BLAME_PEER,   /* a box, engine or server misbehaved */
+    GB_BLAME_BUG,    /* glovebox itself is wrong */
+};
+
+struct gb_err {
+    int code; /* 0 or a negative errno value, equal to what was returned */
+    enum gb_blame blame;
+    char msg[480]; /* outermost context first */
+};
+
+/* Sets code (negative errno), blame and text. */
+int gb_fail(struct gb_err *err, int code, enum gb_blame blame, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* As gb_fail() from errno, which is spelt out behind the text; the host is to blame. */
+int gb_fail_sys(struct gb_err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Prepends "context: ".  When the whole is too long the context is cut, the cause stays. */
+int gb_wrap(struct gb_err *err, int code, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
