@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* box/out_log.h - what a run wrote, in order of arrival.
+ *
+ * A log keeps at most `keep` bytes: the first half and the last half, so that the beginning and
+ * the error at the end both survive a flood; what lies between is counted and dropped.  A cursor
+ * is a position in the stream of all bytes ever added (both streams together), valid during and
+ * after the run; reading from a dropped position goes on at the next kept one and tells how much
+ * was missed.
+ *
+ * Thread-safe: one writer, any number of readers.
+ *
+ * Invariants
+ *  1. Memory is bounded by keep plus a fixed sum, whatever the pattern of writes (one-byte writes
+ *     that alternate between the streams included).
+ *  2. totals count every byte added, kept or not.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct buf;
+struct out_log;
+
+enum out_stream {
+    OUT_STDOUT = 1,
+    OUT_STDERR = 2,
+};
+
+struct out_log *out_log_new(uint64_t keep);
+void out_log_free(struct out_log *log);
+
+void out_log_add(struct out_log *log, enum out_stream stream, const void *bytes, size_t len);
+
+/* No more will be added. */
+void out_log_end(struct out_log *log);
+
+struct out_piece {
+    enum out_stream stream; /* of these bytes; 0 when there are none */
+    size_t len;             /* bytes copied */
+    uint64_t next;          /* cursor behind them */
+    uint64_t dropped;       /* bytes between the asked position and the first copied one */
+    bool eof;               /* nothing behind `next` will ever come */
+};
+
+/* Copies bytes of one stream from cursor on, at most size; waits until deadline_ns for some when
+ * there are none yet (0: does not wait). */
+struct out_piece out_log_read(struct out_log *log, uint64_t cursor, void *bytes, size_t size,
+                              uint64_t deadline_ns);
+
+uint64_t out_log_total(struct out_log *log, enum out_stream stream);
+bool out_log_is_truncated(struct out_log *log);
+
+/* All that is kept of one stream; where bytes were dropped, a line "\n[... N bytes dropped ...]\n"
+ * stands when mark is set. */
+int out_log_text(struct out_log *log, enum out_stream stream, bool mark, struct buf *ret);

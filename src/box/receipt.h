@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* box/receipt.h - which walls were really in force around a run. */
+#pragma once
+
+#include "box/limits.h"
+#include "box/walls.h"
+
+struct receipt {
+    const char *backend;   /* "native" */
+    wall_set walls;        /* in force */
+    const char *net;       /* "none" */
+    const char *seccomp;   /* name of the filter, "default" */
+    unsigned landlock;     /* ABI in force */
+    const char *groups;    /* "v1", "v2", "hybrid" or "none": where memory is limited */
+    const char *accounting; /* "run": the run had groups of its own; "box": counted with its box */
+    struct limits limits;
+};

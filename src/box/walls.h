@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* box/walls.h - the protections of a box, as an enum and as sets. */
+#pragma once
+
+#include <stdint.h>
+
+struct gb_err;
+
+enum wall {
+#define WALL(NAME, name, keeps, remedy) WALL_##NAME,
+#include "box/walls.def"
+#undef WALL
+    N_WALLS,
+};
+
+/* A set of walls: bit 1 << wall. */
+typedef uint32_t wall_set;
+
+#define WALLS_ALL ((wall_set)((1u << N_WALLS) - 1))
+
+const char *wall_name(enum wall wall);
+const char *wall_keeps(enum wall wall);
+const char *wall_remedy(enum wall wall);
+
+/* "all", "none" or names with commas; an unknown name is an error that lists the known ones. */
+int walls_parse(const char *text, wall_set *ret, struct gb_err *err);
+
+/* "memory,cpu"; at most size bytes with the NUL. */
+#define WALLS_TEXT_MAX 256
+const char *walls_text(wall_set walls, char text[static WALLS_TEXT_MAX]);
