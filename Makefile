@@ -7,42 +7,41 @@ MESON  ?= meson
 NINJA  ?= ninja
 PREFIX ?= /usr/local
 BUILD  ?= build
-PYTHON ?= /usr/bin/python3
 FUZZ_SECONDS ?= 60
 
 WERROR := $(if $(CI),true,false)
-CLEAN_DIRS := build build-asan build-fuzz build-install
+sanitize := -Db_sanitize=address,undefined
+CLEAN_DIRS := $(BUILD) $(BUILD)-asan $(BUILD)-fuzz $(BUILD)-install
 
-# $(call built,DIR,MESON OPTIONS): DIR configured once, then up to date.
+# $(call built,DIR,MESON OPTIONS,ENVIRONMENT): DIR configured once, then up to date.
 define built
-	@test -e $(1)/build.ninja || $(MESON) setup $(1) -Dwerror=$(WERROR) $(2)
-	@$(NINJA) -C $(1)
+	@test -e $(1)/build.ninja || { mkdir -p $(1) && echo "configuring $(1)" && \
+		$(3) $(MESON) setup $(1) $(2) >$(1)/setup.log || { cat $(1)/setup.log; exit 1; }; }
+	@$(NINJA) -C $(1) --quiet
 endef
 
 .PHONY: all
-all: ## build dependencies (asks before it installs: see tools/deps), then build/glovebox
+all: ## what is missing of the build dependencies, then build/glovebox
 	@tools/deps build
-	$(call built,$(BUILD))
+	$(call built,$(BUILD),-Dwerror=$(WERROR))
 
 .PHONY: check
 check: ## both builds, every suite, and the tally as the last line
 	@tools/deps build check
-	$(call built,$(BUILD))
-	$(call built,$(BUILD)-asan,-Db_sanitize=address$(comma)undefined)
+	$(call built,$(BUILD),-Dwerror=$(WERROR))
+	$(call built,$(BUILD)-asan,-Dwerror=$(WERROR) $(sanitize))
 	@tools/check $(BUILD)
 
 .PHONY: lint
 lint: ## every lint test, clang-tidy on the whole tree, cppcheck
 	@tools/deps build check
-	$(call built,$(BUILD))
+	$(call built,$(BUILD),-Dwerror=$(WERROR))
 	@GLOVEBOX_LINT=full tools/check $(BUILD) lint
 
 .PHONY: fuzz
 fuzz: ## each fuzz target for FUZZ_SECONDS with libFuzzer
 	@tools/deps build check
-	@test -e $(BUILD)-fuzz/build.ninja || CC=clang-14 $(MESON) setup $(BUILD)-fuzz \
-		-Dfuzz=true -Db_sanitize=address,undefined -Db_lundef=false
-	@$(NINJA) -C $(BUILD)-fuzz
+	$(call built,$(BUILD)-fuzz,-Dfuzz=true $(sanitize) -Db_lundef=false,CC=clang-14)
 	@tests/fuzz/run $(BUILD)-fuzz $(FUZZ_SECONDS)
 
 .PHONY: format
@@ -51,7 +50,7 @@ format: ## apply .clang-format to every C file
 
 .PHONY: install
 install: ## install below DESTDIR and PREFIX; never installs packages
-	@test -e $(BUILD)-install/build.ninja || $(MESON) setup $(BUILD)-install -Dtests=false
+	$(call built,$(BUILD)-install,-Dtests=false)
 	@$(MESON) configure $(BUILD)-install -Dprefix=$(PREFIX)
 	@DESTDIR=$(DESTDIR) $(MESON) install -C $(BUILD)-install --strip
 
@@ -62,5 +61,3 @@ clean: ## remove the build directories
 .PHONY: help
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.* ## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
-
-comma := ,
