@@ -11,7 +11,7 @@ FUZZ_SECONDS ?= 60
 
 WERROR := $(if $(CI),true,false)
 sanitize := -Db_sanitize=address,undefined
-CLEAN_DIRS := $(BUILD) $(BUILD)-asan $(BUILD)-fuzz $(BUILD)-install
+CLEAN_DIRS := $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz $(BUILD)-install
 
 # $(call built,DIR,MESON OPTIONS,ENVIRONMENT): DIR configured once, then up to date.
 define built
@@ -43,6 +43,13 @@ fuzz: ## each fuzz target for FUZZ_SECONDS with libFuzzer
 	@tools/deps build check
 	$(call built,$(BUILD)-fuzz,-Dfuzz=true $(sanitize) -Db_lundef=false,CC=clang-14)
 	@tests/fuzz/run $(BUILD)-fuzz $(FUZZ_SECONDS)
+
+.PHONY: proof
+proof: ## thread sanitizer, valgrind, gcc -fanalyzer: minutes, not seconds
+	@tools/deps build check
+	$(call built,$(BUILD),-Dwerror=$(WERROR))
+	$(call built,$(BUILD)-tsan,-Db_sanitize=thread -Db_lundef=false)
+	@tools/proof $(BUILD)
 
 .PHONY: format
 format: ## apply .clang-format to every C file
