@@ -30,6 +30,21 @@ static int no_memory(struct gb_err *err)
     return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for JSON");
 }
 
+/* What a stranger wrote, fit for an error text: short, and without control bytes. */
+#define SHOWN_MAX 120
+static const char *shown(const char *said, char text[static SHOWN_MAX])
+{
+    size_t n = 0;
+
+    for (; said[n] && n + 1 < SHOWN_MAX; n++) {
+        text[n] = said[n];
+        if ((unsigned char)said[n] < ' ' || said[n] == 0x7f)
+            text[n] = '?';
+    }
+    text[n] = '\0';
+    return text;
+}
+
 /* ---- text to tree -----------------------------------------------------------------------------
  */
 
@@ -58,6 +73,7 @@ static bool depth_is_fine(const char *text, size_t len)
 static int parse(const struct bind *bind, const char *text, size_t len, json_t **ret,
                  struct gb_err *err)
 {
+    char text_shown[SHOWN_MAX];
     json_error_t where;
     json_t *json;
 
@@ -72,7 +88,7 @@ static int parse(const struct bind *bind, const char *text, size_t len, json_t *
         return no_memory(err);
     if (!json)
         return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "not JSON at line %d, column %d: %s",
-                       where.line, where.column, where.text);
+                       where.line, where.column, shown(where.text, text_shown));
     *ret = json;
     return 0;
 }
@@ -173,13 +189,6 @@ static char *item_text(const struct bind_field *field, const json_t *item)
     return field->type == BIND_JSONS ? text_of(item) : strdup(json_string_value(item));
 }
 
-/* Room for n strings and the NULL; what is not filled is NULL too. */
-static int put_strs(char ***at, size_t n, struct gb_err *err)
-{
-    *at = calloc(n + 1, sizeof(**at));
-    return *at ? 0 : no_memory(err);
-}
-
 static int bind_array(const struct bind_field *field, json_t *json, void *at, struct gb_err *err)
 {
     const char *wanted = field->type == BIND_STRS ? "an array of strings" : "an array";
@@ -187,9 +196,10 @@ static int bind_array(const struct bind_field *field, json_t *json, void *at, st
 
     if (!json_is_array(json))
         return wrong_type(field, wanted, err);
-    if (put_strs(at, json_array_size(json), err) < 0)
-        return -ENOMEM;
-    strs = *(char ***)at;
+    strs = calloc(json_array_size(json) + 1, sizeof(*strs));
+    if (!strs)
+        return no_memory(err);
+    *(char ***)at = strs;
     for (size_t i = 0; i < json_array_size(json); i++) {
         const json_t *item = json_array_get(json, i);
 
@@ -210,9 +220,10 @@ static int bind_pairs(const struct bind_field *field, json_t *json, void *at, st
 
     if (!json_is_object(json))
         return wrong_type(field, "an object of strings", err);
-    if (put_strs(at, 2 * json_object_size(json), err) < 0)
-        return -ENOMEM;
-    strs = *(char ***)at;
+    strs = calloc(2 * json_object_size(json) + 1, sizeof(*strs));
+    if (!strs)
+        return no_memory(err);
+    *(char ***)at = strs;
     json_object_foreach(json, key, value)
     {
         if (!json_is_string(value))
@@ -229,21 +240,6 @@ static bind_fn *const binders[] = {
     [BIND_DOUBLE] = bind_double, [BIND_BOOL] = bind_bool, [BIND_STRS] = bind_array,
     [BIND_PAIRS] = bind_pairs,   [BIND_JSON] = bind_json, [BIND_JSONS] = bind_array,
 };
-
-/* A key that a stranger chose, fit for an error text: short, and without control bytes. */
-#define SHOWN_MAX 65
-static const char *shown(const char *key, char text[static SHOWN_MAX])
-{
-    size_t n = 0;
-
-    for (; key[n] && n + 1 < SHOWN_MAX; n++) {
-        text[n] = key[n];
-        if ((unsigned char)key[n] < ' ' || key[n] == 0x7f)
-            text[n] = '?';
-    }
-    text[n] = '\0';
-    return text;
-}
 
 static int check_keys(const struct bind *bind, json_t *json, struct gb_err *err)
 {
