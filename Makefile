@@ -11,7 +11,7 @@ FUZZ_SECONDS ?= 60
 
 WERROR := $(if $(CI),true,false)
 sanitize := -Db_sanitize=address,undefined
-CLEAN_DIRS := $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz $(BUILD)-install
+CLEAN_DIRS := $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-analyzer $(BUILD)-fuzz $(BUILD)-install
 
 # $(call built,DIR,MESON OPTIONS,ENVIRONMENT): DIR configured once, then up to date.
 define built
@@ -31,6 +31,20 @@ check: ## both builds, every suite, and the tally as the last line
 	$(call built,$(BUILD),-Dwerror=$(WERROR))
 	$(call built,$(BUILD)-asan,-Dwerror=$(WERROR) $(sanitize))
 	@tools/check $(BUILD)
+
+ifneq ($(wildcard tools/demo),)
+.PHONY: demo
+demo: all ## a tour in a native box: no key, no Docker, no network
+	@tools/demo $(BUILD)/glovebox
+endif
+
+ifneq ($(wildcard bench/run),)
+.PHONY: bench
+bench: ## this program and its peers, interleaved in one run; exit 1 if a target is missed
+	@tools/deps build bench
+	$(call built,$(BUILD),-Dwerror=$(WERROR))
+	@bench/run $(BUILD)/glovebox
+endif
 
 .PHONY: lint
 lint: ## every lint test, clang-tidy on the whole tree, cppcheck
