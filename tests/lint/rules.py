@@ -127,13 +127,13 @@ def short_functions(name, text):
 
 
 def c_head(name, text):
-    """SPDX, then a comment that begins with the file's folder and name, then what it is."""
+    """SPDX, then a comment that begins with the file's own name (its folder too if it likes)."""
     lines = text.splitlines() + ["", ""]
     if lines[0] != "/* SPDX-License-Identifier: Apache-2.0 */":
         yield f"{name}:1: the first line is not the SPDX line"
-    shown = "/".join(PurePosixPath(name).parts[-2:])
-    if not lines[1].startswith(f"/* {shown} - "):
-        yield f"{name}:2: the file's head does not begin with '/* {shown} - '"
+    head = re.match(r"/\* (\S+) - \S", lines[1])
+    if not head or not f"/{name}".endswith(f"/{head[1]}"):
+        yield f"{name}:2: the file's head does not begin with '/* {PurePosixPath(name).name} - …'"
 
 
 def script_head(name, text):
@@ -184,7 +184,7 @@ RULES = [
     Rule(block_comments, C, "", ("src/base/a.c", "int a; // why\n")),
     Rule(short_functions, C, "", ("src/base/a.c", LONG)),
     Rule(c_head, C, "", ("src/base/a.c", "/* SPDX-License-Identifier: MIT */\n/* base/a.c - x */")),
-    Rule(c_head, C, "", ("src/base/a.c", "/* SPDX-License-Identifier: Apache-2.0 */\n/* buf.c */")),
+    Rule(c_head, C, "", ("src/base/a.c", "/* SPDX-License-Identifier: Apache-2.0 */\n/* b.c - x */")),
     Rule(script_head, (), "", ("tests/cli/a.py", '"""What."""\n')),
     Rule(script_head, (), "", ("a/meson.build", "# SPDX-License-Identifier: Apache-2.0\nx = 1")),
     Rule(script_head, (), "", ("tools/a", "#!/bin/bash\necho\n")),
