@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include "base/num.h"
+
 struct gb_err;
 
 struct limits {
@@ -26,11 +28,38 @@ struct limits {
  * disk, 8 MiB kept and 1 GiB in all of output. */
 struct limits limits_default(void);
 
-/* A request as it comes: 0 means "not said". */
+/* A request as it comes: 0 means "not said" and is taken from `otherwise`, which is complete.  Two
+ * limits follow others when they are not said: a CPU time that was wall × CPUs in `otherwise` is so
+ * in the result, and no more output is kept than may be written. */
 struct limits limits_or(struct limits said, struct limits otherwise);
 
 /* The smaller of each; both complete. */
 struct limits limits_min(struct limits a, struct limits b);
 
-/* Within what the kernel and this program can do?  Names the first limit that is not. */
+/* Within what the kernel and this program can do?  -ERANGE names the first limit that is not, what
+ * was given and what is allowed. */
 int limits_check(const struct limits *limits, struct gb_err *err);
+
+/* One limit, for people: the fields of struct limits in their order. */
+enum limit {
+    LIMIT_WALL,
+    LIMIT_CPU_TIME,
+    LIMIT_MEMORY,
+    LIMIT_CPUS,
+    LIMIT_PIDS,
+    LIMIT_DISK,
+    LIMIT_INODES,
+    LIMIT_OUTPUT_KEEP,
+    LIMIT_OUTPUT_MAX,
+    N_LIMITS,
+};
+
+/* "wall time". */
+const char *limit_name(enum limit limit);
+
+/* "--timeout"; NULL where the command line has none. */
+const char *limit_flag(enum limit limit);
+
+/* "30 s", "512 MiB", "0.5", "128". */
+const char *limit_text(const struct limits *limits, enum limit limit,
+                       char text[static NUM_TEXT_MAX]);

@@ -10,8 +10,8 @@
  * Thread-safe: one writer, any number of readers.
  *
  * Invariants
- *  1. Memory is bounded by keep plus a fixed sum, whatever the pattern of writes (one-byte writes
- *     that alternate between the streams included).
+ *  1. Memory is bounded by keep, an eighth of it and a fixed sum, whatever the pattern of writes
+ *     (one-byte writes that alternate between the streams included).
  *  2. totals count every byte added, kept or not.
  */
 #pragma once
@@ -28,6 +28,7 @@ enum out_stream {
     OUT_STDERR = 2,
 };
 
+/* NULL when memory is short. */
 struct out_log *out_log_new(uint64_t keep);
 void out_log_free(struct out_log *log);
 
@@ -45,13 +46,13 @@ struct out_piece {
 };
 
 /* Copies bytes of one stream from cursor on, at most size; waits until deadline_ns for some when
- * there are none yet (0: does not wait). */
+ * there are none yet (0: does not wait).  A cursor behind all bytes stands for their end. */
 struct out_piece out_log_read(struct out_log *log, uint64_t cursor, void *bytes, size_t size,
                               uint64_t deadline_ns);
 
 uint64_t out_log_total(struct out_log *log, enum out_stream stream);
 bool out_log_is_truncated(struct out_log *log);
 
-/* All that is kept of one stream; where bytes were dropped, a line "\n[... N bytes dropped ...]\n"
- * stands when mark is set. */
+/* Appends all that is kept of one stream; where bytes of it were dropped, a line
+ * "\n[... N bytes dropped ...]\n" stands when mark is set.  0, or the buf's error. */
 int out_log_text(struct out_log *log, enum out_stream stream, bool mark, struct buf *ret);

@@ -25,6 +25,6 @@ const char *wall_remedy(enum wall wall);
 /* "all", "none" or names with commas; an unknown name is an error that lists the known ones. */
 int walls_parse(const char *text, wall_set *ret, struct gb_err *err);
 
-/* "memory,cpu"; at most size bytes with the NUL. */
+/* "memory,cpu", "none" for the empty set; what walls_parse() reads. */
 #define WALLS_TEXT_MAX 256
 const char *walls_text(wall_set walls, char text[static WALLS_TEXT_MAX]);

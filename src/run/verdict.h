@@ -34,6 +34,9 @@ enum kill_cause {
     KILL_CAUSE_OUTPUT,
 };
 
+/* With less room than this at the end of a failed run, the disk was its limit. */
+#define VERDICT_DISK_FREE_MIN UINT64_C(65536)
+
 struct run_facts {
     bool is_lost;          /* no EXIT came and no kill of ours explains it */
     enum kill_cause cause; /* what we killed it for */
@@ -41,9 +44,9 @@ struct run_facts {
     uint32_t code;
     uint32_t signo; /* 0: exited with code */
     uint64_t oom_kills;
-    uint64_t pids_hits; /* forks refused by the group */
-    uint64_t disk_free;
-    uint64_t inodes_free;
+    uint64_t pids_hits;   /* forks refused by the group */
+    uint64_t disk_free;   /* bytes; at the end of the main process, as are */
+    uint64_t inodes_free; /* inodes */
 };
 
 enum verdict verdict_of(const struct run_facts *facts);
@@ -58,6 +61,9 @@ enum run_event {
     RUN_EVENT_DISK_FULL = 1 << 2,
 };
 unsigned verdict_events(const struct run_facts *facts, enum verdict verdict);
+
+/* "oom_kill", "pids_max", "disk_full"; of one bit. */
+const char *run_event_name(enum run_event event);
 
 /* The exit code of the command line (DESIGN: 124 timeout and cpu, 125 glovebox failed, 128+n
  * signal, 130 cancelled, 137 memory, 153 output and disk, 1 pids where the program's is 0). */
