@@ -49,26 +49,29 @@ def test_tally_sums_suites_of_every_kind(tmp_path):
     assert any(line.split() == ["1.50", "s", "cli", "/", "a::b"] for line in lines)
 
 
-@pytest.mark.parametrize(
-    "suite_status, file, text, last",
-    [
-        (1, "s.xml", FAILED, "0 passed, 1 failed, 0 skipped"),
-        (1, "s.xml", ERRORED, "0 passed, 1 failed, 0 skipped"),
-        (0, "s.xml", CUT, "0 passed, 1 failed, 0 skipped"),
-        (0, "s.xml", "<testsuite/>", "0 passed, 1 failed, 0 skipped"),
-        (2, "s.xml", PASSED, "1 passed, 1 failed, 0 skipped"),
-        (0, "s.txt", "no report", "0 passed, 1 failed, 0 skipped"),
-        (0, "s.json", "{", "0 passed, 1 failed, 0 skipped"),
-        (0, "s.json", "{}", "0 passed, 1 failed, 0 skipped"),
-        (1, "s.json", meson("1..2\nok 1 - a\nnot ok 2 - b\n", 1), "1 passed, 1 failed, 0 skipped"),
-        (1, "s.json", meson("1..1\nok 1 - a\n", -11), "1 passed, 1 failed, 0 skipped"),
-        (0, "s.json", meson("1..2\nok 1 - a\n"), "1 passed, 1 failed, 0 skipped"),
-        (0, "s.json", meson("ok 1 - a\n"), "1 passed, 1 failed, 0 skipped"),
-        (0, "s.json", meson(""), "0 passed, 1 failed, 0 skipped"),
-        (0, "s.json", meson("1..1\nok 1 - a\n1..1\nnot ok 1 - b\n"), "1 passed, 1 failed, 0 skipped"),
-    ],
-)
-def test_tally_finds_what_went_wrong(tmp_path, suite_status, file, text, last):
+WRONG = {
+    "failure": (1, "s.xml", FAILED, "0 passed, 1 failed, 0 skipped"),
+    "error": (1, "s.xml", ERRORED, "0 passed, 1 failed, 0 skipped"),
+    "cut report": (0, "s.xml", CUT, "0 passed, 1 failed, 0 skipped"),
+    "empty report": (0, "s.xml", "<testsuite/>", "0 passed, 1 failed, 0 skipped"),
+    "no report": (0, "s.txt", "", "0 passed, 1 failed, 0 skipped"),
+    "suite status": (2, "s.xml", PASSED, "1 passed, 1 failed, 0 skipped"),
+    "cut log": (0, "s.json", "{", "0 passed, 1 failed, 0 skipped"),
+    "strange log": (0, "s.json", "{}", "0 passed, 1 failed, 0 skipped"),
+    "not ok": (1, "s.json", meson("1..2\nok 1 - a\nnot ok 2 - b\n", 1),
+               "1 passed, 1 failed, 0 skipped"),
+    "crash": (1, "s.json", meson("1..1\nok 1 - a\n", -11), "1 passed, 1 failed, 0 skipped"),
+    "short of plan": (0, "s.json", meson("1..2\nok 1 - a\n"), "1 passed, 1 failed, 0 skipped"),
+    "no plan": (0, "s.json", meson("ok 1 - a\n"), "1 passed, 1 failed, 0 skipped"),
+    "silence": (0, "s.json", meson(""), "0 passed, 1 failed, 0 skipped"),
+    "second group": (0, "s.json", meson("1..1\nok 1 - a\n1..1\nnot ok 1 - b\n"),
+                     "1 passed, 1 failed, 0 skipped"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_tally_finds_what_went_wrong(tmp_path, case):
+    suite_status, file, text, last = WRONG[case]
     status, lines = tally(tmp_path, s=(suite_status, {file: text}))
     assert (status, lines[-1]) == (1, last)
 
@@ -126,15 +129,17 @@ def test_musl_cc_makes_a_program_that_runs(tmp_path):
     assert "linux/landlock.h" in (tmp_path / "out.d").read_text()
 
 
-@pytest.mark.parametrize(
-    "text, max_size, complaint",
-    [
-        ("int main(void)\n{\n    return 0;\n}\n", 100, "more than 100"),
-        ("int main(void)\n{\n    return x;\n}\n", 200_000, "undeclared"),
-        ("int f(void);\nint main(void)\n{\n    return f();\n}\n", 200_000, "undefined reference"),
-    ],
-)
-def test_musl_cc_refuses(tmp_path, text, max_size, complaint):
+REFUSED = {
+    "too large": ("int main(void)\n{\n    return 0;\n}\n", 100, "more than 100"),
+    "does not compile": ("int main(void)\n{\n    return x;\n}\n", 200_000, "undeclared"),
+    "does not link": ("int f(void);\nint main(void)\n{\n    return f();\n}\n", 200_000,
+                      "undefined reference"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_musl_cc_refuses(tmp_path, case):
+    text, max_size, complaint = REFUSED[case]
     run = musl_cc(tmp_path, text, max_size)
     assert run.returncode != 0 and complaint in run.stderr
     assert not (tmp_path / "out").exists()
