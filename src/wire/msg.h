@@ -100,6 +100,7 @@ enum plan_flags {
     PLAN_FLAG_IPC_NS = 1 << 4,
     PLAN_FLAG_UTS_NS = 1 << 5,
     PLAN_FLAG_CGROUP_NS = 1 << 6,
+    PLAN_FLAG_SWEEP = 1 << 7, /* build nothing: remove what a dead owner of the slot left */
 };
 
 enum group_flags {
@@ -114,8 +115,22 @@ enum mount_flags {
     MOUNT_FLAG_OPTIONAL = 1 << 4, /* a source that is not there is fine */
     MOUNT_FLAG_INSIDE = 1 << 5,   /* the source is a path of the box */
     MOUNT_FLAG_DEVICE = 1 << 6,   /* the source must be the character device rdev */
-    MOUNT_FLAG_ROOT = 1 << 7,     /* this tmpfs is the new root */
-    MOUNT_FLAG_RECURSIVE = 1 << 8,
+    MOUNT_FLAG_DIR = 1 << 7,      /* make the target a directory first (else a bind looks itself) */
+};
+
+/* Where in the spawner a plan failed. */
+enum spawn_where {
+    SPAWN_WHERE_PLAN = 1, /* the plan itself */
+    SPAWN_WHERE_SLOT,
+    SPAWN_WHERE_GROUP,
+    SPAWN_WHERE_TREE,
+    SPAWN_WHERE_CLONE,
+    SPAWN_WHERE_MAP,
+    SPAWN_WHERE_JOIN,
+    SPAWN_WHERE_STEP,
+    SPAWN_WHERE_PIVOT,
+    SPAWN_WHERE_NET,
+    SPAWN_WHERE_EXEC,
 };
 
 /* Where in the glove a request failed. */

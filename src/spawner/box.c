@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* spawner/box.c - the life of one native box.
+ *
+ * The record of a slot is lines of text:
+ *    box b_…
+ *    group /sys/fs/cgroup/memory/glovebox-3
+ * Processes need no line: they live in the groups, and die with the box's PID 1, which dies with
+ * the link.
+ */
+#include "spawner/box.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/sys.h"
+#include "spawner/idmap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/securebits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SWEEP_MS 2000
+
+static int fail(struct failure *ret, size_t step, enum spawn_where where, uint32_t wall, int code,
+                const char *detail)
+{
+    ret->step = (uint32_t)step;
+    ret->where = where;
+    ret->wall = wall;
+    ret->error = (uint32_t)(code < 0 ? -code : EIO);
+    (void)snprintf(ret->detail, sizeof(ret->detail), "%s", detail);
+    return -1;
+}
+
+/* ---- slot and record --------------------------------------------------------------------------- */
+
+static int record_sweep(char *record, size_t len, uint32_t *ret_survivors)
+{
+    static const char key[] = "group ";
+    int result = 0;
+
+    record[len < SLOT_RECORD_MAX ? len : SLOT_RECORD_MAX - 1] = '\0';
+    for (char *line = record; *line;) {
+        char *end = strchr(line, '\n');
+        uint32_t left = 0;
+
+        if (!end)
+            break; /* a torn last line: what it names was not made yet */
+        *end = '\0';
+        if (strncmp(line, key, strlen(key)) == 0) {
+            int r = group_sweep(line + strlen(key), SWEEP_MS, &left);
+
+            if (r < 0)
+                result = r;
+            *ret_survivors += left;
+        }
+        line = end + 1;
+    }
+    return result;
+}
+
+static int record_write(const struct box *box)
+{
+    char record[SLOT_RECORD_MAX];
+    size_t used = 0;
+    int n = snprintf(record, sizeof(record), "box %s\n", box->plan->head.box);
+
+    for (size_t i = 0; n >= 0 && i < box->n_groups; i++) {
+        used += (size_t)n;
+        if (used >= sizeof(record))
+            return -ENOSPC;
+        n = snprintf(record + used, sizeof(record) - used, "group %s\n", box->groups[i].path);
+    }
+    used += (size_t)n;
+    return used >= sizeof(record) ? -ENOSPC : slot_write(&box->slot, record, used);
+}
+
+static int take_slot(struct box *box, struct failure *ret)
+{
+    const struct msg_plan *head = &box->plan->head;
+    char record[SLOT_RECORD_MAX];
+    uint32_t survivors = 0;
+    size_t len = 0;
+    int r = slot_take(box->plan->slots_fd, head->slot, head->n_slots, &box->slot, record, &len);
+
+    if (r < 0)
+        return fail(ret, 0, SPAWN_WHERE_SLOT, 0, r, "");
+    r = len > 0 ? record_sweep(record, len, &survivors) : 0;
+    return r < 0 ? fail(ret, 0, SPAWN_WHERE_SLOT, 0, r, "sweeping what a dead owner left") : 0;
+}
+
+int box_sweep(const struct plan *plan, uint32_t *ret_survivors)
+{
+    char record[SLOT_RECORD_MAX];
+    struct slot slot = { .fd = -1 };
+    size_t len = 0;
+    int r = slot_take_one(plan->slots_fd, plan->head.slot, &slot, record, &len);
+
+    *ret_survivors = 0;
+    if (r < 0)
+        return r == -EWOULDBLOCK ? 0 : r;
+    r = record_sweep(record, len, ret_survivors);
+    if (r == 0)
+        slot_release(&slot);
+    return r;
+}
+
+/* ---- groups ------------------------------------------------------------------------------------- */
+
+/* Finds the GROUP steps and names their paths, so that the record is complete before the first
+ * directory is made. */
+static int groups_name(struct box *box, struct failure *ret)
+{
+    for (size_t i = 0; i < box->plan->n_steps; i++) {
+        struct group *group = &box->groups[box->n_groups];
+        struct msg_group step;
+
+        if (box->plan->steps[i].type != MSG_GROUP)
+            continue;
+        if (box->n_groups == GROUPS_MAX || plan_decode(box->plan, i, &step) < 0)
+            return fail(ret, i, SPAWN_WHERE_PLAN, 0, -EPROTO, "");
+        *group = (struct group){ .dir_fd = -1, .join_fd = -1 };
+        if (group_path(&step, box->slot.number, group->path) < 0)
+            return fail(ret, i, SPAWN_WHERE_GROUP, step.wall, -ENAMETOOLONG, step.dir);
+        box->group_steps[box->n_groups++] = i;
+    }
+    return 0;
+}
+
+/* The lock is ours, so a group of our name has no living owner: it is a leftover from before a
+ * record could be written, or from one that was lost. */
+static int group_make_anew(const struct msg_group *step, uint32_t slot, struct group *group)
+{
+    int r = group_make(step, slot, group);
+    uint32_t left;
+
+    if (r != -EEXIST)
+        return r;
+    r = group_sweep(group->path, SWEEP_MS, &left);
+    return r < 0 ? r : group_make(step, slot, group);
+}
+
+static int groups_make(struct box *box, struct failure *ret)
+{
+    for (size_t i = 0; i < box->n_groups; i++) {
+        struct msg_group step;
+        int r;
+
+        (void)plan_decode(box->plan, box->group_steps[i], &step);
+        r = group_make_anew(&step, box->slot.number, &box->groups[i]);
+        if (r < 0)
+            return fail(ret, box->group_steps[i], SPAWN_WHERE_GROUP, step.wall, r,
+                        box->groups[i].path);
+    }
+    return 0;
+}
+
+static int groups_check(const struct box *box, struct failure *ret)
+{
+    char path[64];
+    char text[8192];
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)box->pid);
+    if (fd_read_text(AT_FDCWD, path, text, sizeof(text)) < 0)
+        return fail(ret, 0, SPAWN_WHERE_JOIN, 0, -ESRCH, path);
+    for (size_t i = 0; i < box->n_groups; i++) {
+        struct msg_group step;
+
+        (void)plan_decode(box->plan, box->group_steps[i], &step);
+        if (group_check(&step, &box->groups[i], text) < 0)
+            return fail(ret, box->group_steps[i], SPAWN_WHERE_JOIN, step.wall, -ESRCH,
+                        box->groups[i].path);
+    }
+    return 0;
+}
+
+/* ---- the clone ----------------------------------------------------------------------------------- */
+
+static const struct {
+    uint32_t plan_flag;
+    uint64_t clone_flag;
+} namespaces[] = {
+    { PLAN_FLAG_USER_NS, SYS_CLONE_NEWUSER }, { PLAN_FLAG_PID_NS, SYS_CLONE_NEWPID },
+    { PLAN_FLAG_NET_NS, SYS_CLONE_NEWNET },   { PLAN_FLAG_IPC_NS, SYS_CLONE_NEWIPC },
+    { PLAN_FLAG_UTS_NS, SYS_CLONE_NEWUTS },
+};
+
+static uint64_t clone_flags(uint32_t plan_flags)
+{
+    uint64_t flags = SYS_CLONE_NEWNS;
+
+    for (size_t i = 0; i < N_ELEMENTS(namespaces); i++)
+        if (plan_flags & namespaces[i].plan_flag)
+            flags |= namespaces[i].clone_flag;
+    return flags;
+}
+
+/* A user namespace is charged (inotify instances and the like) to the effective user that makes
+ * it: the box's own first id, so that no box eats another's share.  SECBIT_NO_SETUID_FIXUP keeps
+ * the capabilities, without which the clone into the group gives EACCES. */
+static int act_as(const struct box *box, bool as_box)
+{
+    uint32_t uid = as_box ? idmap_first_uid(box->plan, box->slot.number) : 0;
+
+    if (!(box->plan->head.flags & PLAN_FLAG_ROOT))
+        return 0;
+    if (as_box && prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP) < 0)
+        return -errno;
+    return syscall(SYS_setresuid, -1, uid, -1) < 0 ? -errno : 0;
+}
+
+static const struct group *born_in(const struct box *box)
+{
+    for (size_t i = 0; i < box->n_groups; i++)
+        if (box->groups[i].is_v2)
+            return &box->groups[i];
+    return NULL;
+}
+
+/* Which namespace is it that the kernel refuses?  Asked only after a failure. */
+static uint32_t refused_namespace(uint32_t plan_flags)
+{
+    for (size_t i = 0; i < N_ELEMENTS(namespaces); i++) {
+        struct sys_clone_args args = {
+            .flags = namespaces[i].clone_flag | clone_flags(plan_flags & PLAN_FLAG_USER_NS),
+            .exit_signal = SIGCHLD,
+        };
+        pid_t pid;
+
+        if (!(plan_flags & namespaces[i].plan_flag))
+            continue;
+        pid = sys_clone3(&args);
+        if (pid == 0)
+            _exit(0);
+        if (pid < 0)
+            return namespaces[i].plan_flag;
+        (void)waitpid(pid, NULL, 0);
+    }
+    return 0;
+}
+
+static int clone_child(struct box *box, struct child *child, struct failure *ret)
+{
+    const struct group *birth = born_in(box);
+    struct sys_clone_args args = {
+        .flags = clone_flags(box->plan->head.flags) | SYS_CLONE_PIDFD | SYS_CLONE_CLEAR_SIGHAND,
+        .pidfd = (uint64_t)(uintptr_t)&box->pidfd,
+        .exit_signal = SIGCHLD,
+    };
+    pid_t pid;
+    int r;
+
+    if (birth) {
+        args.flags |= SYS_CLONE_INTO_CGROUP;
+        args.cgroup = (uint64_t)birth->join_fd;
+    }
+    r = act_as(box, true);
+    if (r < 0)
+        return fail(ret, 0, SPAWN_WHERE_MAP, 0, r, "taking the box's user id");
+    pid = sys_clone3(&args);
+    if (pid == 0)
+        child_main(child);
+    r = pid < 0 ? -errno : 0;
+    if (act_as(box, false) < 0)
+        _exit(1); /* cannot happen: the saved id is root's */
+    if (r < 0)
+        return fail(ret, 0, SPAWN_WHERE_CLONE, refused_namespace(box->plan->head.flags), r, "");
+    box->pid = pid;
+    return 0;
+}
+
+/* The child's last word: a failure, or the end of the pipe when the glove runs. */
+static int await_glove(int status_fd, struct failure *ret)
+{
+    ssize_t n = fd_read_full(status_fd, ret, sizeof(*ret));
+
+    if (n == 0)
+        return 0;
+    if (n != (ssize_t)sizeof(*ret))
+        return fail(ret, 0, SPAWN_WHERE_EXEC, 0, -EIO, "");
+    ret->detail[sizeof(ret->detail) - 1] = '\0';
+    return -1;
+}
+
+/* Between the clone and "go": ids, and whether the child is in its groups. */
+static int settle_child(struct box *box, int sync_fd, int status_fd, struct failure *ret)
+{
+    struct idmap map;
+    char byte;
+    int r = idmap_read(box->plan, &map);
+
+    if (r == 0)
+        r = idmap_apply(box->plan, &map, box->slot.number, box->pid);
+    if (r < 0)
+        return fail(ret, 0, SPAWN_WHERE_MAP, 0, r, box->plan->head.uid_tool);
+    if (fd_read_full(sync_fd, &byte, 1) != 1)
+        return await_glove(status_fd, ret) < 0
+                   ? -1
+                   : fail(ret, 0, SPAWN_WHERE_JOIN, 0, -ESRCH, "the child died");
+    if (groups_check(box, ret) < 0)
+        return -1;
+    r = fd_write_full(sync_fd, "g", 1);
+    return r < 0 ? fail(ret, 0, SPAWN_WHERE_JOIN, 0, r, "") : 0;
+}
+
+static int start_child(struct box *box, struct failure *ret)
+{
+    cleanup_close int sync_ours = -1;
+    cleanup_close int status_ours = -1;
+    int sync[2];
+    int status[2];
+    struct child child = { .plan = box->plan, .groups = box->groups, .n_groups = box->n_groups };
+    int r;
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sync) < 0)
+        return fail(ret, 0, SPAWN_WHERE_CLONE, 0, -errno, "");
+    sync_ours = sync[0];
+    child.sync_fd = sync[1];
+    if (pipe2(status, O_CLOEXEC) < 0) {
+        close(sync[1]);
+        return fail(ret, 0, SPAWN_WHERE_CLONE, 0, -errno, "");
+    }
+    status_ours = status[0];
+    child.status_fd = status[1];
+    r = clone_child(box, &child, ret);
+    close(sync[1]);
+    close(status[1]);
+    if (r < 0 || settle_child(box, sync_ours, status_ours, ret) < 0)
+        return -1;
+    return await_glove(status_ours, ret);
+}
+
+/* The glove's program, its end of the link and the trees belong to the child alone now: as long as
+ * the spawner held a copy of the link, the glove's end would go unnoticed. */
+static void drop_child_fds(struct plan *plan)
+{
+    close(plan->glove_fd);
+    close(plan->link_fd);
+    for (size_t i = 0; i < plan->n_steps; i++)
+        if (plan->steps[i].tree >= 0)
+            close(plan->steps[i].tree);
+}
+
+int box_build(struct box *box, struct plan *plan, struct failure *ret)
+{
+    int r;
+
+    *box = (struct box){ .plan = plan, .slot = { .fd = -1 }, .pidfd = -1 };
+    if (take_slot(box, ret) < 0 || groups_name(box, ret) < 0)
+        return -1;
+    r = record_write(box);
+    if (r < 0)
+        return fail(ret, 0, SPAWN_WHERE_SLOT, 0, r, "writing the record");
+    if (groups_make(box, ret) < 0)
+        return -1;
+    if (plan->head.flags & PLAN_FLAG_ROOT && trees_open(plan, ret) < 0)
+        return -1;
+    r = start_child(box, ret);
+    drop_child_fds(plan);
+    return r;
+}
+
+/* ---- the end -------------------------------------------------------------------------------------- */
+
+static int await_pid1(struct box *box, int timeout_ms)
+{
+    struct pollfd poll_fd = { .fd = box->pidfd, .events = POLLIN };
+    int n;
+
+    do {
+        n = poll(&poll_fd, 1, timeout_ms);
+    } while (n < 0 && errno == EINTR);
+    if (n <= 0)
+        return -EBUSY;
+    (void)waitpid(box->pid, NULL, 0);
+    close(box->pidfd);
+    box->pidfd = -1;
+    box->pid = 0;
+    return 0;
+}
+
+int box_destroy(struct box *box, uint32_t *ret_survivors)
+{
+    int result = 0;
+
+    *ret_survivors = 0;
+    if (box->pid > 0) {
+        (void)sys_pidfd_send_signal(box->pidfd, SIGKILL);
+        result = await_pid1(box, SWEEP_MS);
+    }
+    for (size_t i = 0; i < box->n_groups; i++) {
+        uint32_t left = 0;
+        int r;
+
+        group_close(&box->groups[i]);
+        r = group_sweep(box->groups[i].path, SWEEP_MS, &left);
+        if (r < 0)
+            result = r;
+        if (left > *ret_survivors)
+            *ret_survivors = left;
+    }
+    if (result == 0) {
+        *ret_survivors = 0;
+        slot_release(&box->slot);
+    }
+    return result;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* spawner/box.h - the life of one native box, from its plan to the last trace of it.
+ *
+ *    box_build()   slot → groups → trees → clone → ids → join → steps → glove
+ *    box_destroy() kill → wait for PID 1 → remove groups → give the slot back
+ *
+ * PID 1 of a pid namespace is waited for only after every other process in it is gone, so its end
+ * is the end of the box.  box_destroy() works from any state, half-built included, and twice.
+ */
+#pragma once
+
+#include "spawner/child.h"
+#include "spawner/group.h"
+#include "spawner/plan.h"
+#include "spawner/slot.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct box {
+    struct plan *plan;
+    struct slot slot;
+    struct group groups[GROUPS_MAX];
+    size_t group_steps[GROUPS_MAX]; /* which step made it */
+    size_t n_groups;
+    pid_t pid; /* 0: none */
+    int pidfd;
+};
+
+/* 0, or -1 and *ret; box_destroy() is owed in both cases. */
+int box_build(struct box *box, struct plan *plan, struct failure *ret);
+
+/* Kills and removes all.  0, or -EBUSY when after about two seconds something still lives, counted
+ * in *ret_survivors; it may be called again then. */
+int box_destroy(struct box *box, uint32_t *ret_survivors);
+
+/* Removes what a dead owner of the plan's slot left behind; 0 also when the slot is in use. */
+int box_sweep(const struct plan *plan, uint32_t *ret_survivors);

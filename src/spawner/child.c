@@ -1,0 +1,569 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* spawner/child.c - the first process of a box, from its clone to the glove's exec.
+ *
+ * Everything is built in a staging directory, a tmpfs that covers one directory of the host in this
+ * mount namespace only:
+ *
+ *    staging/root      the box's root; targets that begin with '/' lie below it
+ *    staging/mask      a file and a directory that cover what must not be seen
+ *    staging/nothing
+ *    staging/...       what the plan puts there (the disk of the box)
+ *
+ * pivot_root() makes staging/root the root, and the detached old root takes the staging directory
+ * with it: only what was bound into the root stays.
+ */
+#include "spawner/child.h"
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <net/if.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+/* A directory that every host has and no plan needs under its host path once the trees are open. */
+#define STAGING_POINT "/usr"
+
+#define TREE_NONE    (-1)
+#define TREE_MISSING (-2)
+
+/* The glove finds its link here. */
+#define GLOVE_LINK_FD 3
+
+struct builder {
+    struct plan *plan;
+    int stage_fd;
+    int root_fd; /* -1 until the plan has mounted it */
+};
+
+/* ---- small parts ---------------------------------------------------------------------------- */
+
+static unsigned mount_attrs(uint32_t flags)
+{
+    static const struct {
+        uint32_t flag;
+        unsigned attr;
+    } table[] = {
+        { MOUNT_FLAG_RO, SYS_MOUNT_ATTR_RDONLY },
+        { MOUNT_FLAG_NOSUID, SYS_MOUNT_ATTR_NOSUID },
+        { MOUNT_FLAG_NODEV, SYS_MOUNT_ATTR_NODEV },
+        { MOUNT_FLAG_NOEXEC, SYS_MOUNT_ATTR_NOEXEC },
+    };
+    unsigned attrs = 0;
+
+    for (size_t i = 0; i < N_ELEMENTS(table); i++)
+        if (flags & table[i].flag)
+            attrs |= table[i].attr;
+    return attrs;
+}
+
+static int set_attrs(int fd, uint32_t flags, bool is_recursive)
+{
+    struct sys_mount_attr attr = { .attr_set = mount_attrs(flags) };
+
+    if (attr.attr_set == 0)
+        return 0;
+    return sys_mount_setattr(fd, "", AT_EMPTY_PATH | (is_recursive ? SYS_AT_RECURSIVE : 0), &attr);
+}
+
+/* Where a target lies: the directory to start from, and the path below it. */
+static int target_base(const struct builder *b, const char **target)
+{
+    if ((*target)[0] != '/')
+        return b->stage_fd;
+    while ((*target)[0] == '/')
+        (*target)++;
+    if (!(*target)[0])
+        *target = ".";
+    return b->root_fd;
+}
+
+/* Links are never followed on the way: what is being built holds none that matter, and an image
+ * that puts one in the way is refused. */
+static int target_open(const struct builder *b, const char *target, int flags, unsigned mode)
+{
+    struct sys_open_how how = {
+        .flags = (uint64_t)(unsigned)(flags | O_CLOEXEC | O_NOFOLLOW),
+        .mode = mode,
+        .resolve = SYS_RESOLVE_BENEATH | SYS_RESOLVE_NO_SYMLINKS | SYS_RESOLVE_NO_MAGICLINKS,
+    };
+    int base = target_base(b, &target);
+
+    return sys_openat2(base, target, &how);
+}
+
+static int make_dir(const struct builder *b, const char *target, unsigned mode)
+{
+    int base = target_base(b, &target);
+
+    return mkdirat(base, target, mode) < 0 && errno != EEXIST ? -1 : 0;
+}
+
+/* An empty file or directory to mount on, unless there is one. */
+static int make_point(const struct builder *b, const char *target, bool is_dir)
+{
+    int fd;
+
+    if (is_dir)
+        return make_dir(b, target, 0755);
+    fd = target_open(b, target, O_WRONLY | O_CREAT, 0644);
+    if (fd < 0)
+        return -1;
+    close(fd);
+    return 0;
+}
+
+static int attach(const struct builder *b, int mount_fd, const char *target)
+{
+    cleanup_close int fd = target_open(b, target, O_PATH, 0);
+
+    if (fd < 0)
+        return -1;
+    return sys_move_mount(mount_fd, fd);
+}
+
+/* ---- trees of the host ------------------------------------------------------------------------ */
+
+static int tree_check(int fd, const struct msg_bind *bind, bool *ret_is_dir)
+{
+    struct stat st;
+
+    if (fstatat(fd, "", &st, AT_EMPTY_PATH) < 0)
+        return -1;
+    *ret_is_dir = S_ISDIR(st.st_mode);
+    if (bind->flags & MOUNT_FLAG_DEVICE &&
+        (!S_ISCHR(st.st_mode) || st.st_rdev != (dev_t)bind->rdev)) {
+        errno = ENODEV;
+        return -1;
+    }
+    return 0;
+}
+
+static int tree_open(const struct msg_bind *bind)
+{
+    cleanup_close int fd = sys_open_tree(AT_FDCWD, bind->source,
+                                         SYS_OPEN_TREE_CLONE | SYS_OPEN_TREE_CLOEXEC |
+                                             SYS_AT_RECURSIVE);
+    bool is_dir = false;
+
+    if (fd < 0)
+        return errno == ENOENT && bind->flags & MOUNT_FLAG_OPTIONAL ? TREE_MISSING : -1;
+    if (tree_check(fd, bind, &is_dir) < 0 || set_attrs(fd, bind->flags, is_dir) < 0)
+        return -1;
+    return take_fd(&fd);
+}
+
+static void note(struct failure *ret, size_t step, enum spawn_where where, uint32_t wall,
+                 const char *detail)
+{
+    ret->step = (uint32_t)step;
+    ret->where = where;
+    ret->wall = wall;
+    ret->error = (uint32_t)(errno ? errno : EIO);
+    (void)snprintf(ret->detail, sizeof(ret->detail), "%s", detail);
+}
+
+int trees_open(struct plan *plan, struct failure *ret)
+{
+    for (size_t i = 0; i < plan->n_steps; i++) {
+        struct msg_bind bind;
+
+        if (plan->steps[i].type != MSG_BIND)
+            continue;
+        if (plan_decode(plan, i, &bind) < 0) {
+            errno = EPROTO;
+            note(ret, i, SPAWN_WHERE_PLAN, 0, "");
+            return -1;
+        }
+        if (bind.flags & MOUNT_FLAG_INSIDE)
+            continue;
+        plan->steps[i].tree = tree_open(&bind);
+        if (plan->steps[i].tree == TREE_NONE) {
+            note(ret, i, SPAWN_WHERE_TREE, bind.wall, bind.source);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* ---- steps: each returns 0, or -1 with errno ------------------------------------------------- */
+
+static int step_tmpfs(struct builder *b, size_t i, const void *msg)
+{
+    const struct msg_tmpfs *m = msg;
+    char options[96];
+    cleanup_close int fd = -1;
+    int n;
+
+    if (make_point(b, m->target, true) < 0)
+        return -1;
+    fd = target_open(b, m->target, O_PATH | O_DIRECTORY, 0);
+    if (fd < 0 || fchdir(fd) < 0)
+        return -1;
+    n = snprintf(options, sizeof(options), "size=%llu,nr_inodes=%llu,mode=%o",
+                 (unsigned long long)m->bytes, (unsigned long long)m->inodes, m->mode);
+    if (n < 0 || (size_t)n >= sizeof(options))
+        return -1;
+    if (mount("tmpfs", ".", "tmpfs", mount_attrs(m->flags) & ~SYS_MOUNT_ATTR_RDONLY, options) < 0)
+        return -1;
+    (void)i;
+    if (strcmp(m->target, "root") != 0)
+        return 0;
+    b->root_fd = openat(b->stage_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return b->root_fd < 0 ? -1 : 0;
+}
+
+/* A tree that is already in the box's file system is cloned where it stands. */
+static int inside_open(const struct builder *b, const struct msg_bind *bind)
+{
+    cleanup_close int at = target_open(b, bind->source, O_PATH, 0);
+    cleanup_close int fd = -1;
+
+    if (at < 0)
+        return -1;
+    fd = sys_open_tree(at, "", SYS_OPEN_TREE_CLONE | SYS_OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
+    if (fd < 0 || set_attrs(fd, bind->flags, false) < 0)
+        return -1;
+    return take_fd(&fd);
+}
+
+static int step_bind(struct builder *b, size_t i, const void *msg)
+{
+    const struct msg_bind *m = msg;
+    cleanup_close int fd = -1;
+    struct stat st;
+
+    if (b->plan->steps[i].tree == TREE_MISSING)
+        return 0;
+    fd = m->flags & MOUNT_FLAG_INSIDE ? inside_open(b, m) : b->plan->steps[i].tree;
+    if (fd < 0 || fstatat(fd, "", &st, AT_EMPTY_PATH) < 0)
+        return -1;
+    if (make_point(b, m->target, S_ISDIR(st.st_mode)) < 0)
+        return -1;
+    return attach(b, fd, m->target);
+}
+
+static int fs_options(int fd, const struct wire_strs *options)
+{
+    const char *at = NULL;
+    const char *option;
+
+    while ((option = wire_strs_next(options, &at)) != NULL) {
+        const char *equals = strchr(option, '=');
+        char key[32];
+        int r;
+
+        if (!equals) {
+            r = sys_fsconfig(fd, SYS_FSCONFIG_SET_FLAG, option, NULL);
+        } else {
+            (void)snprintf(key, sizeof(key), "%.*s", (int)(equals - option), option);
+            r = sys_fsconfig(fd, SYS_FSCONFIG_SET_STRING, key, equals + 1);
+        }
+        if (r < 0)
+            return -1;
+    }
+    return sys_fsconfig(fd, SYS_FSCONFIG_CMD_CREATE, NULL, NULL);
+}
+
+static int step_mount(struct builder *b, size_t i, const void *msg)
+{
+    const struct msg_mount *m = msg;
+    cleanup_close int fs = sys_fsopen(m->type);
+    cleanup_close int fd = -1;
+
+    (void)i;
+    if (fs < 0 || fs_options(fs, &m->options) < 0 || make_point(b, m->target, true) < 0)
+        return -1;
+    fd = sys_fsmount(fs, mount_attrs(m->flags));
+    return fd < 0 ? -1 : attach(b, fd, m->target);
+}
+
+static int step_dir(struct builder *b, size_t i, const void *msg)
+{
+    const struct msg_dir *m = msg;
+    const char *rel = m->target;
+    int base = target_base(b, &rel);
+
+    (void)i;
+    if (make_dir(b, m->target, m->mode) < 0)
+        return -1;
+    if (m->uid == 0 && m->gid == 0)
+        return 0;
+    return fchownat(base, rel, m->uid, m->gid, AT_SYMLINK_NOFOLLOW);
+}
+
+static int step_link(struct builder *b, size_t i, const void *msg)
+{
+    const struct msg_link *m = msg;
+    const char *rel = m->target;
+    int base = target_base(b, &rel);
+
+    (void)i;
+    return symlinkat(m->content, base, rel);
+}
+
+static int step_file(struct builder *b, size_t i, const void *msg)
+{
+    const struct msg_file *m = msg;
+    cleanup_close int fd = target_open(b, m->target, O_WRONLY | O_CREAT | O_EXCL, m->mode);
+    int r;
+
+    (void)i;
+    if (fd < 0)
+        return -1;
+    r = fd_write_full(fd, m->bytes.bytes, m->bytes.size);
+    if (r < 0) {
+        errno = -r;
+        return -1;
+    }
+    return m->uid == 0 && m->gid == 0 ? 0 : fchown(fd, m->uid, m->gid);
+}
+
+static int step_mask(struct builder *b, size_t i, const void *msg)
+{
+    const struct msg_mask *m = msg;
+    cleanup_close int at = target_open(b, m->target, O_PATH, 0);
+    cleanup_close int fd = -1;
+    struct stat st;
+
+    (void)i;
+    if (at < 0)
+        return errno == ENOENT ? 0 : -1;
+    if (fstatat(at, "", &st, AT_EMPTY_PATH) < 0)
+        return -1;
+    fd = sys_open_tree(b->stage_fd, S_ISDIR(st.st_mode) ? "nothing" : "mask",
+                       SYS_OPEN_TREE_CLONE | SYS_OPEN_TREE_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    return sys_move_mount(fd, at);
+}
+
+static int step_remount(struct builder *b, size_t i, const void *msg)
+{
+    const struct msg_remount *m = msg;
+    cleanup_close int fd = target_open(b, m->target, O_PATH, 0);
+
+    (void)i;
+    return fd < 0 ? -1 : set_attrs(fd, m->flags, false);
+}
+
+/* Every message of a step begins with its wall. */
+static const struct {
+    uint8_t type;
+    int (*run)(struct builder *b, size_t i, const void *msg);
+    size_t target; /* offset of what a failure is about */
+} builders[] = {
+    { MSG_TMPFS, step_tmpfs, offsetof(struct msg_tmpfs, target) },
+    { MSG_BIND, step_bind, offsetof(struct msg_bind, target) },
+    { MSG_MOUNT, step_mount, offsetof(struct msg_mount, target) },
+    { MSG_DIR, step_dir, offsetof(struct msg_dir, target) },
+    { MSG_LINK, step_link, offsetof(struct msg_link, target) },
+    { MSG_FILE, step_file, offsetof(struct msg_file, target) },
+    { MSG_MASK, step_mask, offsetof(struct msg_mask, target) },
+    { MSG_REMOUNT, step_remount, offsetof(struct msg_remount, target) },
+};
+
+/* ---- the order of things ---------------------------------------------------------------------- */
+
+static void die(const struct child *child, const struct failure *failure) __attribute__((noreturn));
+
+static void die(const struct child *child, const struct failure *failure)
+{
+    (void)fd_write_full(child->status_fd, failure, sizeof(*failure));
+    _exit(1);
+}
+
+static void die_at(const struct child *child, size_t step, enum spawn_where where, uint32_t wall,
+                   const char *detail) __attribute__((noreturn));
+
+static void die_at(const struct child *child, size_t step, enum spawn_where where, uint32_t wall,
+                   const char *detail)
+{
+    struct failure failure = { 0 };
+
+    note(&failure, step, where, wall, detail);
+    die(child, &failure);
+}
+
+static void run_step(const struct child *child, struct builder *b, size_t i)
+{
+    _Alignas(16) char msg[MSG_STRUCT_MAX];
+    const char *target;
+    uint32_t wall;
+
+    for (size_t k = 0; k < N_ELEMENTS(builders); k++) {
+        if (builders[k].type != child->plan->steps[i].type)
+            continue;
+        if (plan_decode(child->plan, i, msg) < 0) {
+            errno = EPROTO;
+            die_at(child, i, SPAWN_WHERE_PLAN, 0, "");
+        }
+        if (builders[k].run(b, i, msg) == 0)
+            return;
+        memcpy(&wall, msg, sizeof(wall));
+        memcpy(&target, msg + builders[k].target, sizeof(target));
+        die_at(child, i, SPAWN_WHERE_STEP, wall, target);
+    }
+}
+
+/* The v1 groups, while this process is still its spawner's user; then the spawner looks whether
+ * all went right, maps the ids and lets the child go on. */
+static void join(const struct child *child)
+{
+    char byte = 'j';
+
+    for (size_t i = 0; i < child->n_groups; i++)
+        if (!child->groups[i].is_v2 && write(child->groups[i].join_fd, "0", 1) != 1)
+            die_at(child, 0, SPAWN_WHERE_JOIN, (uint32_t)i, child->groups[i].path);
+    if (write(child->sync_fd, &byte, 1) != 1 || fd_read_full(child->sync_fd, &byte, 1) != 1)
+        _exit(1); /* the spawner is gone */
+    close(child->sync_fd);
+}
+
+static int become_box_root(void)
+{
+    if (syscall(SYS_setresgid, 0, 0, 0) < 0 || syscall(SYS_setgroups, 0, NULL) < 0)
+        return -1;
+    return (int)syscall(SYS_setresuid, 0, 0, 0);
+}
+
+static int staging_make(struct builder *b)
+{
+    int fd;
+
+    if (mount("tmpfs", STAGING_POINT, "tmpfs", MS_NOSUID | MS_NODEV,
+              "size=64k,nr_inodes=64,mode=755") < 0)
+        return -1;
+    b->stage_fd = open(STAGING_POINT, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (b->stage_fd < 0 || mkdirat(b->stage_fd, "nothing", 0555) < 0)
+        return -1;
+    fd = openat(b->stage_fd, "mask", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0);
+    if (fd < 0)
+        return -1;
+    close(fd);
+    return 0;
+}
+
+static int loopback_up(void)
+{
+    struct ifreq ifr = { .ifr_name = "lo" };
+    cleanup_close int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+    if (fd < 0)
+        return -1;
+    ifr.ifr_flags = IFF_UP | IFF_RUNNING;
+    return ioctl(fd, SIOCSIFFLAGS, &ifr);
+}
+
+/* Afterwards the old root hangs nowhere, and the working directory is the new one. */
+static int pivot(const struct builder *b)
+{
+    char cwd[8];
+
+    if (fchdir(b->root_fd) < 0 || sys_pivot_root(".", ".") < 0 || umount2(".", MNT_DETACH) < 0 ||
+        chdir("/") < 0)
+        return -1;
+    if (syscall(SYS_getcwd, cwd, sizeof(cwd)) < 0)
+        return -1;
+    if (strcmp(cwd, "/") != 0) {
+        errno = ESTALE;
+        return -1;
+    }
+    return 0;
+}
+
+/* Descriptors of the glove: 0-2 its own /dev/null, the link, nothing else. */
+static int hand_over_fds(const struct child *child, int *ret_glove_fd)
+{
+    int glove = fcntl(child->plan->glove_fd, F_DUPFD_CLOEXEC, 16);
+    int link = fcntl(child->plan->link_fd, F_DUPFD_CLOEXEC, 16);
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC | O_NOCTTY);
+
+    if (glove < 0 || link < 0 || null < 0)
+        return -1;
+    for (int fd = 0; fd < GLOVE_LINK_FD; fd++)
+        if (dup2(null, fd) < 0)
+            return -1;
+    if (dup2(link, GLOVE_LINK_FD) < 0)
+        return -1;
+    *ret_glove_fd = glove;
+    return (int)syscall(SYS_close_range, GLOVE_LINK_FD + 1, ~0U, SYS_CLOSE_RANGE_CLOEXEC);
+}
+
+static void become_glove(struct child *child)
+{
+    char name[] = "glove";
+    char *argv[] = { name, NULL };
+    char *env[] = { NULL };
+    int status = fcntl(child->status_fd, F_DUPFD_CLOEXEC, 16);
+    int glove = -1;
+
+    if (status < 0)
+        die_at(child, 0, SPAWN_WHERE_EXEC, 0, "");
+    child->status_fd = status;
+    if (hand_over_fds(child, &glove) < 0)
+        die_at(child, 0, SPAWN_WHERE_EXEC, 0, "/dev/null");
+    (void)syscall(SYS_execveat, glove, "", argv, env, AT_EMPTY_PATH);
+    die_at(child, 0, SPAWN_WHERE_EXEC, 0, "the glove");
+}
+
+/* The namespaces that are not made by the clone itself, and what belongs to them. */
+static void furnish_namespaces(const struct child *child)
+{
+    uint32_t flags = child->plan->head.flags;
+
+    if (flags & PLAN_FLAG_CGROUP_NS && unshare(CLONE_NEWCGROUP) < 0)
+        die_at(child, 0, SPAWN_WHERE_CLONE, PLAN_FLAG_CGROUP_NS, "");
+    if (flags & PLAN_FLAG_NET_NS && loopback_up() < 0)
+        die_at(child, 0, SPAWN_WHERE_NET, 0, "lo");
+    if (flags & PLAN_FLAG_UTS_NS &&
+        sethostname(child->plan->head.hostname, strlen(child->plan->head.hostname)) < 0)
+        die_at(child, 0, SPAWN_WHERE_CLONE, PLAN_FLAG_UTS_NS, "");
+}
+
+static void build(struct child *child, struct builder *b)
+{
+    struct failure failure = { 0 };
+
+    if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+        die_at(child, 0, SPAWN_WHERE_PIVOT, 0, "/");
+    if (!(child->plan->head.flags & PLAN_FLAG_ROOT) && trees_open(child->plan, &failure) < 0)
+        die(child, &failure);
+    if (become_box_root() < 0)
+        die_at(child, 0, SPAWN_WHERE_MAP, 0, "");
+    if (staging_make(b) < 0)
+        die_at(child, 0, SPAWN_WHERE_PIVOT, 0, "staging");
+    for (size_t i = 0; i < child->plan->n_steps; i++)
+        run_step(child, b, i);
+    if (b->root_fd < 0 || pivot(b) < 0)
+        die_at(child, 0, SPAWN_WHERE_PIVOT, 0, "root");
+}
+
+void child_main(struct child *child)
+{
+    struct builder b = { .plan = child->plan, .stage_fd = -1, .root_fd = -1 };
+    sigset_t none;
+
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    (void)setsid();
+    umask(0);
+    join(child);
+    furnish_namespaces(child);
+    build(child, &b);
+    umask(022);
+    become_glove(child);
+    _exit(1);
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* spawner/group.c - the control groups of a box. */
+#include "spawner/group.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/sys.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Depth of group directories below a box's that a sweep follows; glovebox itself makes one. */
+#define SWEEP_DEPTH 4
+
+int group_path(const struct msg_group *step, uint32_t slot, char path[static PATH_MAX])
+{
+    int n = snprintf(path, PATH_MAX, "%s/%s%u", step->dir, step->name, slot);
+
+    return n < 0 || n >= PATH_MAX ? -ENAMETOOLONG : 0;
+}
+
+/* knob is "file=value". */
+static int knob_write(int dir_fd, const char *knob)
+{
+    const char *equals = strchr(knob, '=');
+    char file[NAME_MAX + 1];
+    size_t len;
+
+    if (!equals)
+        return -EINVAL;
+    len = (size_t)(equals - knob);
+    if (len >= sizeof(file))
+        return -EINVAL;
+    memcpy(file, knob, len);
+    file[len] = '\0';
+    return fd_write_text(dir_fd, file, equals + 1);
+}
+
+static int knobs_write(const struct msg_group *step, int dir_fd)
+{
+    const char *at = NULL;
+    const char *knob;
+
+    while ((knob = wire_strs_next(&step->knobs, &at)) != NULL) {
+        int r = knob_write(dir_fd, knob);
+
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static int leaf_open(const struct msg_group *step, int dir_fd)
+{
+    int fd;
+
+    if (!step->leaf[0]) {
+        fd = fcntl(dir_fd, F_DUPFD_CLOEXEC, 3);
+        return fd < 0 ? -errno : fd;
+    }
+    if (mkdirat(dir_fd, step->leaf, 0700) < 0)
+        return -errno;
+    fd = openat(dir_fd, step->leaf, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return fd < 0 ? -errno : fd;
+}
+
+/* The glove and its runs are born into groups by processes without rights on this file; the
+ * directory, 0700, keeps everybody else out. */
+static int procs_open_up(int dir_fd)
+{
+    return fchmodat(dir_fd, "cgroup.procs", 0666, 0) < 0 ? -errno : 0;
+}
+
+static int group_fill(const struct msg_group *step, struct group *group)
+{
+    int r = knobs_write(step, group->dir_fd);
+
+    if (r < 0)
+        return r;
+    if (!group->is_v2) {
+        group->join_fd = openat(group->dir_fd, "tasks", O_WRONLY | O_CLOEXEC);
+        return group->join_fd < 0 ? -errno : 0;
+    }
+    r = leaf_open(step, group->dir_fd);
+    if (r < 0)
+        return r;
+    group->join_fd = r;
+    r = procs_open_up(group->dir_fd);
+    return r < 0 || !step->leaf[0] ? r : procs_open_up(group->join_fd);
+}
+
+int group_make(const struct msg_group *step, uint32_t slot, struct group *ret)
+{
+    int r;
+
+    ret->is_v2 = step->flags & GROUP_FLAG_V2;
+    ret->dir_fd = -1;
+    ret->join_fd = -1;
+    r = group_path(step, slot, ret->path);
+    if (r < 0)
+        return r;
+    if (mkdir(ret->path, 0700) < 0)
+        return -errno;
+    ret->dir_fd = open(ret->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (ret->dir_fd < 0)
+        return -errno;
+    return group_fill(step, ret);
+}
+
+void group_close(struct group *group)
+{
+    if (group->dir_fd >= 0)
+        close(group->dir_fd);
+    if (group->join_fd >= 0)
+        close(group->join_fd);
+    group->dir_fd = -1;
+    group->join_fd = -1;
+}
+
+/* Does the comma-separated list hold the name? */
+static bool list_has(const char *list, size_t len, const char *name)
+{
+    size_t want = strlen(name);
+
+    while (len > 0) {
+        const char *comma = memchr(list, ',', len);
+        size_t n = comma ? (size_t)(comma - list) : len;
+
+        if (n == want && memcmp(list, name, n) == 0)
+            return true;
+        if (!comma)
+            return false;
+        list += n + 1;
+        len -= n + 1;
+    }
+    return want == 0;
+}
+
+/* A line is "id:controllers:path"; the path ends with the last component of the group's, and with
+ * the leaf behind it where there is one. */
+static bool line_is_in_group(const char *line, size_t len, const struct msg_group *step,
+                             const struct group *group)
+{
+    const char *list = memchr(line, ':', len);
+    const char *path;
+    char want[NAME_MAX * 2 + 4];
+    size_t n;
+
+    if (!list)
+        return false;
+    list++;
+    path = memchr(list, ':', len - (size_t)(list - line));
+    if (!path || !list_has(list, (size_t)(path - list), step->controller))
+        return false;
+    (void)snprintf(want, sizeof(want), "%s%s%s", strrchr(group->path, '/'),
+                   step->leaf[0] ? "/" : "", step->leaf);
+    n = strlen(want);
+    return len - (size_t)(path - line) > n && memcmp(line + len - n, want, n) == 0;
+}
+
+int group_check(const struct msg_group *step, const struct group *group, const char *cgroups)
+{
+    for (const char *line = cgroups; *line;) {
+        size_t len = strcspn(line, "\n");
+
+        if (line_is_in_group(line, len, step, group))
+            return 0;
+        line += len + (line[len] == '\n');
+    }
+    return -ESRCH;
+}
+
+/* ---- sweeping ---------------------------------------------------------------------------------- */
+
+/* Is the process still in a group of that name?  A pid that was used again in between is not. */
+static bool pid_is_in(pid_t pid, const char *name)
+{
+    char path[64];
+    char text[4096];
+    char want[NAME_MAX + 2];
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
+    (void)snprintf(want, sizeof(want), "/%s", path_base(name));
+    return fd_read_text(AT_FDCWD, path, text, sizeof(text)) > 0 && strstr(text, want);
+}
+
+static void pid_kill(pid_t pid, const char *name)
+{
+    cleanup_close int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+    if (pidfd >= 0 && pid_is_in(pid, name))
+        (void)sys_pidfd_send_signal(pidfd, SIGKILL);
+}
+
+/* Signals whatever `cgroup.procs` lists; how many there were. */
+static uint32_t procs_kill(int dir_fd, const char *name)
+{
+    char text[8192];
+    ssize_t n = fd_read_text(dir_fd, "cgroup.procs", text, sizeof(text));
+    uint32_t count = 0;
+
+    if (n < 0)
+        return n == -EOVERFLOW ? 1 : 0;
+    for (const char *at = text; *at; at += strspn(at, "\n")) {
+        pid_t pid = 0;
+
+        for (; *at >= '0' && *at <= '9'; at++)
+            pid = pid * 10 + (*at - '0');
+        if (*at && *at != '\n')
+            break;
+        count++;
+        if (pid > 1)
+            pid_kill(pid, name);
+    }
+    return count;
+}
+
+/* Kills what is there; how many were still listed. */
+static uint32_t dir_kill(int dir_fd, const char *name)
+{
+    (void)fd_write_text(dir_fd, "cgroup.kill", "1"); /* v2 only */
+    return procs_kill(dir_fd, name);
+}
+
+static int sweep_dir(int parent_fd, const char *name, int depth, uint32_t *ret_left);
+
+static void sweep_children(int dir_fd, int depth, uint32_t *ret_left)
+{
+    int fd = fcntl(dir_fd, F_DUPFD_CLOEXEC, 3);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    struct dirent *entry;
+
+    if (!dir) {
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    rewinddir(dir);
+    while ((entry = readdir(dir)) != NULL)
+        if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
+            (void)sweep_dir(dir_fd, entry->d_name, depth + 1, ret_left);
+    closedir(dir);
+}
+
+/* One try: kill, go down, remove.  The depth is bounded, so the recursion is.
+ * NOLINTNEXTLINE(misc-no-recursion) */
+static int sweep_dir(int parent_fd, const char *name, int depth, uint32_t *ret_left)
+{
+    cleanup_close int fd =
+        openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+
+    if (fd < 0)
+        return errno == ENOENT ? 0 : -errno;
+    *ret_left += dir_kill(fd, name);
+    if (depth < SWEEP_DEPTH)
+        sweep_children(fd, depth, ret_left);
+    if (unlinkat(parent_fd, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
+        return -errno;
+    return 0;
+}
+
+int group_sweep(const char *path, int timeout_ms, uint32_t *ret_left)
+{
+    uint64_t deadline_ns = clock_after_ms((uint64_t)timeout_ms);
+    int r;
+
+    /* The usual case: all dead already, one rmdir is all. */
+    *ret_left = 0;
+    if (rmdir(path) == 0 || errno == ENOENT)
+        return 0;
+    for (int pause_ms = 1;; pause_ms = pause_ms < 20 ? pause_ms * 2 : 20) {
+        *ret_left = 0;
+        r = sweep_dir(AT_FDCWD, path, 0, ret_left);
+        if (r != -EBUSY || clock_poll_ms(deadline_ns) == 0)
+            return r;
+        /* Exits are asynchronous and v1 has no event for them. */
+        (void)poll(NULL, 0, pause_ms);
+    }
+}

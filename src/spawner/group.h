@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* spawner/group.h - the control groups of a box: made, joined, emptied, removed.
+ *
+ * A group is joined by the process that belongs in it, never by writing its pid from outside: that
+ * would wait for an RCU grace period.  In v1 the child writes "0" to the `tasks` file that it was
+ * given; in v2 it is born in the group.
+ */
+#pragma once
+
+#include "wire/msg.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define GROUPS_MAX 8
+
+struct group {
+    bool is_v2;
+    int dir_fd;   /* the group's directory */
+    int join_fd;  /* v1: `tasks`, open for writing; v2: directory of the group to be born in */
+    char path[PATH_MAX];
+};
+
+/* The path "dir/name<slot>". */
+int group_path(const struct msg_group *step, uint32_t slot, char path[static PATH_MAX]);
+
+/* Makes the group, which must not exist (-EEXIST), and writes every knob. */
+int group_make(const struct msg_group *step, uint32_t slot, struct group *ret);
+
+/* Does /proc/<pid>/cgroup show the process in this group of that controller? */
+int group_check(const struct msg_group *step, const struct group *group, const char *cgroups);
+
+/* Kills all that lives in the group and below, waits until it is empty, removes it depth first.
+ * Works from any state, also when it does not exist.  -EBUSY when something is left after
+ * timeout_ms; *ret_left counts it. */
+int group_sweep(const char *path, int timeout_ms, uint32_t *ret_left);
+
+void group_close(struct group *group);

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* spawner/main.c - the program that builds one native box and removes it again.
+ *
+ * Started by posix_spawn() from a sealed memfd, with an empty environment and one descriptor, 3:
+ * the control socket.  It reads a plan, builds the box, and then watches two things: the socket,
+ * whose end means that the host is gone or done, and the box's PID 1.  Whichever ends first, the
+ * box is removed completely and this process goes.  One thread, no malloc, nothing secret in its
+ * memory; a box cloned from it inherits nothing worth having.
+ *
+ * One spawner for each box: a spawner that is killed takes no other box with it, and its straight
+ * line needs no table of boxes.
+ */
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "spawner/box.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define CONTROL_FD  3
+#define PLAN_FDS    3
+#define SWEEP_AGAIN_MS 1000
+
+struct spawner {
+    struct wire_reader reader;
+    struct plan plan;
+    struct box box;
+    int fds[PLAN_FDS]; /* came with the first frames, belong to PLAN */
+    size_t n_fds;
+    uint64_t deadline_ns;
+};
+
+/* Zero pages until they are used. */
+static struct spawner spawner;
+
+static int send_msg(uint8_t type, const void *msg, const int *fds, size_t n_fds)
+{
+    static uint8_t frame[WIRE_FRAME_MAX];
+    int len = msg_encode(type, 0, 0, msg, frame, sizeof(frame));
+    ssize_t n;
+
+    if (len < 0)
+        return len;
+    n = fd_send(CONTROL_FD, frame, (size_t)len, fds, n_fds, 0);
+    if (n < 0)
+        return (int)n;
+    return n == len ? 0 : fd_write_full(CONTROL_FD, frame + n, (size_t)(len - n));
+}
+
+/* Reads once; 0 at the end of the socket. */
+static ssize_t feed(struct spawner *s)
+{
+    size_t room;
+    uint8_t *at = wire_reader_room(&s->reader, &room);
+    size_t n_fds = PLAN_FDS - s->n_fds;
+    ssize_t n = fd_recv(CONTROL_FD, at, room, s->fds + s->n_fds, &n_fds, 0);
+
+    s->n_fds += n_fds;
+    if (n > 0)
+        wire_reader_fed(&s->reader, (size_t)n);
+    return n;
+}
+
+/* 1 and a frame, 0 when the socket has ended, or a failure. */
+static int next_frame(struct spawner *s, struct wire_head *ret_head, const uint8_t **ret_payload)
+{
+    for (;;) {
+        int r = wire_reader_next(&s->reader, ret_head, ret_payload);
+        ssize_t n;
+
+        if (r != 0)
+            return r < 0 || msg_direction(ret_head->type) & SPAWN_IN ? r : -EPROTO;
+        n = feed(s);
+        if (n <= 0)
+            return (int)n;
+    }
+}
+
+/* Up to GO; anything else than a whole plan ends the spawner, with nothing made yet. */
+static int read_plan(struct spawner *s)
+{
+    struct wire_head head;
+    const uint8_t *payload;
+    int r;
+
+    while ((r = next_frame(s, &head, &payload)) > 0) {
+        if (head.type == MSG_GO)
+            return s->plan.n_steps > 0 ? 0 : -EPROTO;
+        r = plan_add(&s->plan, head.type, payload, head.size, s->fds, s->n_fds);
+        if (r < 0)
+            return r;
+    }
+    return r < 0 ? r : -ECONNRESET;
+}
+
+static int report_up(const struct box *box)
+{
+    struct msg_up up = {
+        .slot = box->slot.number,
+        .pid = (uint32_t)box->pid,
+        .uid = box->plan->head.uid_base + (uint64_t)box->slot.number * box->plan->head.stride,
+    };
+    int fds[1 + GROUPS_MAX];
+    size_t n_fds = 0;
+
+    fds[n_fds++] = box->pidfd;
+    for (size_t i = 0; i < box->n_groups; i++)
+        fds[n_fds++] = box->groups[i].dir_fd;
+    return send_msg(MSG_UP, &up, fds, n_fds);
+}
+
+static void report_failure(const struct failure *failure)
+{
+    struct msg_failed failed = {
+        .step = failure->step,
+        .wall = failure->wall,
+        .where = failure->where,
+        .error = failure->error,
+        .detail = failure->detail,
+    };
+
+    (void)send_msg(MSG_FAILED, &failed, NULL, 0);
+}
+
+static void report_gone(int error, uint32_t survivors)
+{
+    struct msg_gone gone = { .error = (uint32_t)-error, .survivors = survivors };
+
+    (void)send_msg(MSG_GONE, &gone, NULL, 0);
+}
+
+/* Frames that came while the box lives.  1: the box is to end. */
+static int handle_frames(struct spawner *s)
+{
+    struct wire_head head;
+    const uint8_t *payload;
+    struct msg_deadline deadline;
+    int r;
+
+    while ((r = wire_reader_next(&s->reader, &head, &payload)) > 0) {
+        if (head.type != MSG_DEADLINE || msg_decode(head.type, payload, head.size, &deadline) < 0)
+            return 1;
+        s->deadline_ns = deadline.ms ? clock_after_ms(deadline.ms) : CLOCK_NEVER_NS;
+    }
+    return r < 0;
+}
+
+/* Returns when the box must end or has ended. */
+static void watch(struct spawner *s)
+{
+    struct pollfd fds[2] = {
+        { .fd = CONTROL_FD, .events = POLLIN },
+        { .fd = s->box.pidfd, .events = POLLIN },
+    };
+
+    while (!handle_frames(s)) {
+        int n = poll(fds, N_ELEMENTS(fds), clock_poll_ms(s->deadline_ns));
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0 || fds[1].revents)
+            return;
+        if (fds[0].revents && feed(s) <= 0)
+            return;
+    }
+}
+
+/* Processes that the kernel cannot end yet (waiting for a device) keep this one here, so that slot
+ * and groups stay owned until they are gone. */
+static void remove_box(struct box *box)
+{
+    uint32_t survivors = 0;
+    int r = box_destroy(box, &survivors);
+
+    report_gone(r, survivors);
+    while (r < 0) {
+        (void)poll(NULL, 0, SWEEP_AGAIN_MS);
+        r = box_destroy(box, &survivors);
+    }
+}
+
+static int serve(struct spawner *s)
+{
+    struct failure failure = { 0 };
+    uint32_t survivors = 0;
+    int r = read_plan(s);
+
+    if (r < 0)
+        return 1;
+    if (s->plan.head.flags & PLAN_FLAG_SWEEP) {
+        r = box_sweep(&s->plan, &survivors);
+        report_gone(r, survivors);
+        return r < 0;
+    }
+    s->deadline_ns = CLOCK_NEVER_NS;
+    if (box_build(&s->box, &s->plan, &failure) < 0)
+        report_failure(&failure);
+    else if (report_up(&s->box) == 0)
+        watch(s);
+    remove_box(&s->box);
+    return 0;
+}
+
+int main(void)
+{
+    const int keep[] = { CONTROL_FD };
+    sigset_t all;
+
+    (void)sigfillset(&all);
+    (void)sigprocmask(SIG_BLOCK, &all, NULL);
+    (void)setsid();
+    (void)prctl(PR_SET_NAME, "glovebox-spawn");
+    umask(077);
+    if (fd_close_from(CONTROL_FD + 1, keep, 0) < 0)
+        return 1;
+    wire_reader_init(&spawner.reader);
+    return serve(&spawner);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* spawner/plan.c - collecting the frames of a plan. */
+#include "spawner/plan.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int plan_begin(struct plan *plan, const int *fds, size_t n_fds)
+{
+    int r = plan_decode(plan, 0, &plan->head);
+    size_t want = r == 0 && plan->head.flags & PLAN_FLAG_SWEEP ? 1 : 3;
+
+    if (r < 0)
+        return r;
+    if (n_fds != want || plan->head.n_slots == 0)
+        return -EPROTO;
+    plan->slots_fd = fds[n_fds - 1];
+    plan->glove_fd = want == 3 ? fds[0] : -1;
+    plan->link_fd = want == 3 ? fds[1] : -1;
+    return 0;
+}
+
+int plan_add(struct plan *plan, uint8_t type, const uint8_t *payload, size_t size, const int *fds,
+             size_t n_fds)
+{
+    struct plan_step *step = &plan->steps[plan->n_steps];
+
+    if (plan->n_steps == PLAN_STEPS_MAX || size > PLAN_BYTES_MAX - plan->used)
+        return -EMSGSIZE;
+    if ((plan->n_steps == 0) != (type == MSG_PLAN))
+        return -EPROTO;
+    *step = (struct plan_step){
+        .type = type,
+        .offset = (uint32_t)plan->used,
+        .size = (uint32_t)size,
+        .tree = -1,
+    };
+    memcpy(plan->bytes + plan->used, payload, size);
+    plan->used += size;
+    plan->n_steps++;
+    return type == MSG_PLAN ? plan_begin(plan, fds, n_fds) : 0;
+}
+
+int plan_decode(const struct plan *plan, size_t i, void *ret)
+{
+    const struct plan_step *step = &plan->steps[i];
+
+    return msg_decode(step->type, plan->bytes + step->offset, step->size, ret);
+}

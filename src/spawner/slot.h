@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* spawner/slot.h - the lock file that owns a native box on this host.
+ *
+ * One file per possible box, "0", "1", … in the directory of slots.  Whoever holds its flock owns
+ * what its record names: groups, and the pid of the box.  The record is written before anything is
+ * made; so a slot whose lock can be taken but whose record is not empty had an owner who died, and
+ * its taker sweeps first.  Nothing is synced to disk: all that a record names dies with the kernel.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define SLOT_RECORD_MAX 8192
+
+struct slot {
+    int fd; /* -1: none; the lock goes with it */
+    uint32_t number;
+};
+
+/* Takes the first free slot from `first` on (wrapping); what a dead owner left is in record (its
+ * length in *ret_len) and must be swept.  -EUSERS when all are taken. */
+int slot_take(int dir_fd, uint32_t first, uint32_t n_slots, struct slot *ret,
+              char record[static SLOT_RECORD_MAX], size_t *ret_len);
+
+/* Takes this one and no other; -EWOULDBLOCK when it has an owner. */
+int slot_take_one(int dir_fd, uint32_t number, struct slot *ret,
+                  char record[static SLOT_RECORD_MAX], size_t *ret_len);
+
+int slot_write(const struct slot *slot, const char *record, size_t len);
+
+/* Empties the record and lets go. */
+void slot_release(struct slot *slot);
