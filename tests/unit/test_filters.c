@@ -6,14 +6,6 @@
  * by a small interpreter of our own; a few calls are then made for real, in children that have
  * loaded a filter.
  */
-/* cmocka.h needs these before it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-/* clang-format off */
-#include <cmocka.h>
-/* clang-format on */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -21,8 +13,12 @@
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +30,8 @@
 #include <unistd.h>
 
 #include "gen/filters.h"
+
+#include <cmocka.h>
 
 #define ALLOW      SECCOMP_RET_ALLOW
 #define KILL       SECCOMP_RET_KILL_PROCESS
