@@ -68,7 +68,7 @@
      CLONE_NEWNET)
 #define COVERING_MOUNT_FLAGS                                                                    \
     (MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_REMOUNT | MS_BIND | MS_REC | MS_SILENT | \
-     MS_PRIVATE | MOUNT_NOSYMFOLLOW)
+     MS_PRIVATE | MOUNT_NOSYMFOLLOW | MS_NOATIME | MS_NODIRATIME | MS_RELATIME)
 
 enum {
     RUN = 1,
