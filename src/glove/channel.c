@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* glove/channel.c - byte streams between the link and the pipes of programs. */
+#include "glove/channel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/fsuid.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "glove/link.h"
+
+/* A default pipe halves the throughput. */
+#define PIPE_SIZE (1024 * 1024)
+
+/* Frames of one channel in a row, before the others and the host's frames get their turn. */
+#define FRAMES_IN_A_ROW 8
+
+/* ---- the table --------------------------------------------------------------------------------
+ */
+
+struct channel *channel_find(struct channels *channels, uint32_t number)
+{
+    for (size_t i = 0; i < channels->used; i++)
+        if (channels->all[i].way != CHANNEL_FREE && channels->all[i].number == number)
+            return &channels->all[i];
+    return NULL;
+}
+
+static struct channel *find_free(struct channels *channels)
+{
+    struct channel *abandoned = NULL;
+
+    for (size_t i = 0; i < CHANNELS_MAX; i++) {
+        struct channel *channel = &channels->all[i];
+
+        if (channel->way == CHANNEL_IN && channel->fd < 0)
+            abandoned = channel;
+        if (channel->way != CHANNEL_FREE)
+            continue;
+        if (i >= channels->used)
+            channels->used = i + 1;
+        return channel;
+    }
+    return abandoned;
+}
+
+int channel_open(struct channels *channels, uint32_t number, enum channel_way way,
+                 struct channel **ret)
+{
+    struct channel *channel;
+
+    if (number == 0 || number % 2 != 0 || channel_find(channels, number))
+        return -EPROTO;
+    channel = find_free(channels);
+    if (!channel)
+        return -EPROTO;
+    *channel = (struct channel){
+        .number = number,
+        .way = way,
+        .fd = -1,
+        .credit = WIRE_CREDIT_START,
+    };
+    *ret = channel;
+    return 0;
+}
+
+static void channel_free(struct channel *channel)
+{
+    channel_abandon(channel);
+    channel->way = CHANNEL_FREE;
+}
+
+/* ---- pipes and spills -------------------------------------------------------------------------
+ */
+
+static struct spill *spill_take(struct channels *channels)
+{
+    for (size_t i = 0; i < SPILLS_MAX; i++) {
+        struct spill *spill = &channels->spills[i];
+
+        if (spill->is_taken)
+            continue;
+        spill->is_taken = true;
+        spill->start = 0;
+        spill->len = 0;
+        return spill;
+    }
+    return NULL;
+}
+
+/* Whole pages of a spill that has been used go back to the kernel. */
+static void spill_release(struct spill *spill)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t from = ((uintptr_t)spill->bytes + page - 1) & ~(page - 1);
+    uintptr_t to = ((uintptr_t)spill->bytes + sizeof(spill->bytes)) & ~(page - 1);
+
+    (void)madvise(spill->bytes + (from - (uintptr_t)spill->bytes), to - from, MADV_DONTNEED);
+    spill->is_taken = false;
+}
+
+void channel_abandon(struct channel *channel)
+{
+    if (channel->fd >= 0)
+        close(channel->fd);
+    channel->fd = -1;
+    if (!channel->spill)
+        return;
+    channel->owed += (uint32_t)channel->spill->len;
+    spill_release(channel->spill);
+    channel->spill = NULL;
+}
+
+static int pipe_of(uid_t uid, gid_t gid, int fds[2])
+{
+    int uid_before = setfsuid(uid);
+    int gid_before = setfsgid(gid);
+    int r = pipe2(fds, O_CLOEXEC) < 0 ? -errno : 0;
+
+    (void)setfsgid((gid_t)gid_before);
+    (void)setfsuid((uid_t)uid_before);
+    return r;
+}
+
+int channel_pipe(struct channels *channels, struct channel *channel, uid_t uid, gid_t gid,
+                 int *ret_fd)
+{
+    bool is_in = channel->way == CHANNEL_IN;
+    int fds[2];
+    int r;
+
+    if (is_in) {
+        channel->spill = spill_take(channels);
+        if (!channel->spill)
+            return -ENOBUFS;
+    }
+    r = pipe_of(uid, gid, fds);
+    if (r < 0)
+        return r;
+    channel->fd = fds[is_in ? 1 : 0];
+    *ret_fd = fds[is_in ? 0 : 1];
+    /* Refused when this user has many pipes: slower, nothing else. */
+    (void)fcntl(channel->fd, F_SETPIPE_SZ, PIPE_SIZE);
+    r = fd_set_nonblock(channel->fd);
+    if (r < 0)
+        close(*ret_fd);
+    return r;
+}
+
+/* ---- box to host ------------------------------------------------------------------------------
+ */
+
+int channel_finish(struct channel *channel, struct link *link)
+{
+    struct msg_data data = { .bytes.size = 0 };
+    uint32_t number = channel->number;
+
+    channel_free(channel);
+    return link_send(link, MSG_DATA, number, WIRE_FLAG_FIN, &data);
+}
+
+int channel_credit(struct channel *channel, uint32_t bytes)
+{
+    if (channel->way != CHANNEL_OUT)
+        return -EPROTO;
+    channel->credit += bytes;
+    return 0;
+}
+
+static int serve_out(struct channel *channel, struct link *link)
+{
+    for (int i = 0; i < FRAMES_IN_A_ROW && channel->credit > 0; i++) {
+        size_t most =
+            channel->credit < WIRE_PAYLOAD_MAX ? (size_t)channel->credit : WIRE_PAYLOAD_MAX;
+        ssize_t n;
+        int r = link_flush(link);
+
+        if (r < 0 || !link_is_idle(link))
+            return r;
+        n = link_send_pipe(link, channel->number, channel->fd, most);
+        if (n == -EAGAIN)
+            return 0;
+        if (n == 0)
+            return channel_finish(channel, link);
+        if (n < 0)
+            return (int)n;
+        channel->credit -= (uint64_t)n;
+    }
+    return 0;
+}
+
+/* ---- host to box ------------------------------------------------------------------------------
+ */
+
+/* The free part of the ring begins behind its last byte and may wrap. */
+static void spill_add(struct spill *spill, const uint8_t *bytes, size_t len)
+{
+    size_t at = (spill->start + spill->len) % sizeof(spill->bytes);
+    size_t first = sizeof(spill->bytes) - at < len ? sizeof(spill->bytes) - at : len;
+
+    memcpy(spill->bytes + at, bytes, first);
+    memcpy(spill->bytes, bytes + first, len - first);
+    spill->len += len;
+}
+
+/* The number of bytes written, 0 when the pipe is full, -EPIPE when nobody reads it. */
+static ssize_t write_pipe(int fd, const struct iovec *iov, int n_iov)
+{
+    ssize_t n;
+
+    do {
+        n = writev(fd, iov, n_iov);
+    } while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return errno == EAGAIN ? 0 : -errno;
+    return n;
+}
+
+static ssize_t spill_write(struct spill *spill, int fd)
+{
+    size_t first = sizeof(spill->bytes) - spill->start;
+    struct iovec iov[2] = {
+        { spill->bytes + spill->start, spill->len < first ? spill->len : first },
+        { spill->bytes, spill->len < first ? 0 : spill->len - first },
+    };
+
+    return write_pipe(fd, iov, 2);
+}
+
+/* Pays back what is owed, once it is worth a frame. */
+static int pay(struct channel *channel, struct link *link)
+{
+    struct msg_credit credit = { .bytes = channel->owed };
+
+    if (channel->has_fin || channel->owed < WIRE_CREDIT_START / 4)
+        return 0;
+    channel->credit += channel->owed;
+    channel->owed = 0;
+    return link_send(link, MSG_CREDIT, channel->number, 0, &credit);
+}
+
+/* After every change: pay, and end the channel when all of it has gone. */
+static int settle_in(struct channel *channel, struct link *link)
+{
+    if (channel->has_fin && (!channel->spill || channel->spill->len == 0)) {
+        channel_free(channel);
+        return 0;
+    }
+    return pay(channel, link);
+}
+
+static int serve_in(struct channel *channel, struct link *link)
+{
+    struct spill *spill = channel->spill;
+
+    if (spill->len == 0)
+        channel_abandon(channel); /* the other end is closed */
+    while (channel->fd >= 0 && spill->len > 0) {
+        ssize_t n = spill_write(spill, channel->fd);
+
+        if (n < 0)
+            channel_abandon(channel);
+        if (n <= 0)
+            break;
+        spill->start = (spill->start + (size_t)n) % sizeof(spill->bytes);
+        spill->len -= (size_t)n;
+        channel->owed += (uint32_t)n;
+    }
+    return settle_in(channel, link);
+}
+
+/* What goes into the pipe without a detour. */
+static size_t take_directly(struct channel *channel, const uint8_t *bytes, size_t len)
+{
+    struct iovec iov = { .iov_len = len };
+    ssize_t n;
+
+    if (channel->fd < 0)
+        return len;
+    if (channel->spill->len > 0)
+        return 0;
+    memcpy(&iov.iov_base, &bytes, sizeof(bytes)); /* iovec has no const */
+    n = write_pipe(channel->fd, &iov, 1);
+    if (n >= 0)
+        return (size_t)n;
+    channel_abandon(channel);
+    return len;
+}
+
+int channel_take(struct channel *channel, struct link *link, const uint8_t *bytes, size_t len,
+                 bool is_last)
+{
+    size_t n = 0;
+
+    if (channel->way != CHANNEL_IN || channel->has_fin || len > channel->credit)
+        return -EPROTO;
+    channel->credit -= len;
+    channel->has_fin = is_last;
+    if (len > 0)
+        n = take_directly(channel, bytes, len);
+    channel->owed += (uint32_t)n;
+    if (n < len)
+        spill_add(channel->spill, bytes + n, len - n);
+    return settle_in(channel, link);
+}
+
+/* ---- both -------------------------------------------------------------------------------------
+ */
+
+int channel_events(const struct channel *channel)
+{
+    if (channel->way == CHANNEL_FREE || channel->fd < 0)
+        return -1;
+    if (channel->way == CHANNEL_OUT)
+        return channel->credit > 0 ? POLLIN : -1;
+    return channel->spill->len > 0 ? POLLOUT : 0;
+}
+
+int channel_serve(struct channel *channel, struct link *link)
+{
+    return channel->way == CHANNEL_OUT ? serve_out(channel, link) : serve_in(channel, link);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* glove/channel.h - byte streams between the link and the pipes of programs.
+ *
+ * The host chooses the numbers (even, not 0, not in use) and names them in RUN, PUT and GET.  A
+ * channel is open from that frame on, whatever becomes of the request, so that the host may send
+ * DATA right behind it; it ends with the FIN of whoever sends on it: of the glove on an OUT
+ * channel, of the host on an IN channel.
+ *
+ * OUT (box to host): the pipe is read only while there is credit, and at most that much; a slow
+ * host stops the writing program and nobody else.  The FIN needs credit too when bytes lie before
+ * it.
+ *
+ * IN (host to box): bytes go straight into the pipe.  What the pipe does not take waits in the
+ * channel's spill, and credit comes back for bytes that are in the pipe.  So
+ *
+ *    credit the host has + bytes in the spill + credit owed to the host = WIRE_CREDIT_START
+ *
+ * and a spill of WIRE_CREDIT_START bytes cannot overflow; a host that sends more than its credit
+ * breaks the protocol.  Credit is paid back in quarters of the whole: it is never all owed while
+ * the host has none.  When nobody reads the pipe any more, bytes are thrown away and paid back at
+ * once, so that the host comes to its FIN.  When the table is full, a channel whose FIN the host
+ * still owes though nobody reads it gives way.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "wire/frame.h"
+
+struct link;
+
+#define CHANNELS_MAX 1024
+#define SPILLS_MAX   72 /* one for each child that may read */
+
+enum channel_way {
+    CHANNEL_FREE,
+    CHANNEL_IN,
+    CHANNEL_OUT,
+};
+
+struct spill {
+    bool is_taken;
+    size_t start;
+    size_t len;
+    uint8_t bytes[WIRE_CREDIT_START];
+};
+
+struct channel {
+    uint32_t number;
+    enum channel_way way;
+    int fd; /* the glove's end of the pipe, -1 when there is none (any more) */
+    bool has_fin;
+    uint64_t credit; /* OUT: bytes we may send.  IN: bytes the host may send */
+    uint32_t owed;   /* IN: credit to be paid back */
+    struct spill *spill;
+};
+
+struct channels {
+    size_t used; /* all channels in use lie below this index */
+    struct channel all[CHANNELS_MAX];
+    struct spill spills[SPILLS_MAX];
+};
+
+/* Opens a channel without a pipe.  -EPROTO for a number that the host may not choose. */
+int channel_open(struct channels *channels, uint32_t number, enum channel_way way,
+                 struct channel **ret);
+
+struct channel *channel_find(struct channels *channels, uint32_t number);
+
+/* Makes the pipe of a channel, owned by uid and gid so that a program may open /dev/stdout.  The
+ * program's end is the caller's to close, close-on-exec, blocking. */
+int channel_pipe(struct channels *channels, struct channel *channel, uid_t uid, gid_t gid,
+                 int *ret_fd);
+
+/* Ends an OUT channel now. */
+int channel_finish(struct channel *channel, struct link *link);
+
+/* Gives up the pipe of an IN channel; the rest of what the host sends is thrown away. */
+void channel_abandon(struct channel *channel);
+
+/* DATA from the host. */
+int channel_take(struct channel *channel, struct link *link, const uint8_t *bytes, size_t len,
+                 bool is_last);
+
+/* CREDIT from the host. */
+int channel_credit(struct channel *channel, uint32_t bytes);
+
+/* What to wait for on fd: POLLIN, POLLOUT, 0 for its other end being closed, -1 for nothing. */
+int channel_events(const struct channel *channel);
+
+/* The pipe is ready: IN moves its spill on, OUT sends up to some frames while the link takes
+ * them. */
+int channel_serve(struct channel *channel, struct link *link);

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* glove/glove.c - PID 1 of a box: start, requests, and the loop. */
+#include "glove/glove.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "glove/drop.h"
+#include "glove/landlock.h"
+#include "glove/porter.h"
+#include "glove/reap.h"
+#include "glove/run.h"
+
+#define SETUP_FLAGS (uint32_t)(SETUP_FLAG_LANDLOCK | SETUP_FLAG_SECCOMP | SETUP_FLAG_APART)
+
+/* ---- start ------------------------------------------------------------------------------------
+ */
+
+static void ignore_signal(int signo)
+{
+    (void)signo;
+}
+
+static bool is_fault(int signo)
+{
+    static const int faults[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS, SIGABRT };
+
+    for (size_t i = 0; i < N_ELEMENTS(faults); i++)
+        if (faults[i] == signo)
+            return true;
+    return false;
+}
+
+/* Signals are caught by a function that does nothing rather than ignored, because exec makes
+ * caught ones default again.  Real faults must kill; sent ones do not reach PID 1 as long as they
+ * are default.  SIGCHLD is read from a descriptor. */
+static int start_signals(struct glove *glove)
+{
+    struct sigaction action = { .sa_flags = SA_RESTART };
+    sigset_t chld;
+
+    for (int signo = 1; signo < NSIG; signo++) {
+        action.sa_handler = is_fault(signo) || signo == SIGCHLD ? SIG_DFL : ignore_signal;
+        (void)sigaction(signo, &action, NULL); /* SIGKILL, SIGSTOP and libc's own refuse */
+    }
+    (void)sigemptyset(&chld);
+    (void)sigaddset(&chld, SIGCHLD);
+    if (sigprocmask(SIG_SETMASK, &chld, NULL) < 0)
+        return -errno;
+    glove->signal_fd = signalfd(-1, &chld, SFD_CLOEXEC | SFD_NONBLOCK);
+    return glove->signal_fd < 0 ? -errno : 0;
+}
+
+static int start(struct glove *glove, const struct glove_config *config)
+{
+    int keep[2] = { config->link_in, config->link_out };
+    int r;
+
+    if (keep[0] > keep[1]) {
+        keep[0] = config->link_out;
+        keep[1] = config->link_in;
+    }
+    r = fd_close_from(3, keep, 2);
+    if (r < 0)
+        return r;
+    if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+        return -errno;
+    (void)setsid(); /* refused when it has a session of its own already */
+    glove->setup.landlock_fd = -1;
+    glove->beat_deadline_ns = CLOCK_NEVER_NS;
+    r = start_signals(glove);
+    return r < 0 ? r : link_init(&glove->link, config->link_in, config->link_out);
+}
+
+/* ---- requests ---------------------------------------------------------------------------------
+ */
+
+static int on_hello(struct glove *glove, const void *msg)
+{
+    const struct msg_hello *hello = msg;
+
+    if (glove->state != GLOVE_START || hello->magic != WIRE_MAGIC || hello->version != WIRE_VERSION)
+        return -EPROTO;
+    glove->state = GLOVE_GREETED;
+    return link_send(&glove->link, MSG_HELLO, 0, 0, hello);
+}
+
+static int setup_check(const struct msg_setup *msg)
+{
+    if (msg->flags & ~SETUP_FLAGS || !path_is_clean_absolute(msg->disk))
+        return -EINVAL;
+    return 0;
+}
+
+static int setup_landlock(struct setup *setup, const struct msg_setup *msg, int *ret_abi)
+{
+    int abi = landlock_abi();
+
+    if (abi < 0)
+        return abi;
+    setup->landlock_fd = landlock_rules(abi, &msg->writable);
+    *ret_abi = abi;
+    return setup->landlock_fd < 0 ? setup->landlock_fd : 0;
+}
+
+/* In this order: rules are made while nothing is forbidden yet, the filter comes last. */
+static int setup_apply(struct setup *setup, const struct msg_setup *msg, int *ret_abi,
+                       enum glove_step *ret_step)
+{
+    int r = 0;
+
+    *ret_step = GLOVE_STEP_LANDLOCK;
+    if (msg->flags & SETUP_FLAG_LANDLOCK)
+        r = setup_landlock(setup, msg, ret_abi);
+    if (r < 0)
+        return r;
+    *ret_step = GLOVE_STEP_CAPS;
+    r = drop_glove(msg->flags & SETUP_FLAG_APART);
+    if (r < 0)
+        return r;
+    *ret_step = GLOVE_STEP_SECCOMP;
+    return msg->flags & SETUP_FLAG_SECCOMP ? filter_glove() : 0;
+}
+
+static int on_setup(struct glove *glove, const void *msg)
+{
+    const struct msg_setup *request = msg;
+    struct setup *setup = &glove->setup;
+    enum glove_step step = GLOVE_STEP_REQUEST;
+    int abi = 0;
+    int r = glove->state == GLOVE_OPEN ? -EALREADY : setup_check(request);
+
+    if (r == 0)
+        r = setup_apply(setup, request, &abi, &step);
+    if (r < 0)
+        return link_error(&glove->link, request->seq, -r, step);
+    setup->uid = request->uid;
+    setup->gid = request->gid;
+    setup->flags = request->flags;
+    setup->beat_ms = request->beat_ms;
+    memcpy(setup->disk, request->disk, strlen(request->disk) + 1);
+    glove->state = GLOVE_OPEN;
+    return link_ok(&glove->link, request->seq, (uint64_t)abi);
+}
+
+static int on_limits(struct glove *glove, const void *msg)
+{
+    const struct msg_limits *request = msg;
+    int r = limits_set(&glove->limits, request);
+
+    if (r < 0)
+        return link_error(&glove->link, request->seq, -r, GLOVE_STEP_RLIMIT);
+    return link_ok(&glove->link, request->seq, 0);
+}
+
+static int on_ping(struct glove *glove, const void *msg)
+{
+    const struct msg_ping *request = msg;
+
+    return link_ok(&glove->link, request->seq, 0);
+}
+
+static int on_beat(struct glove *glove, const void *msg)
+{
+    (void)glove;
+    (void)msg;
+    return 0;
+}
+
+static const struct {
+    uint8_t type;
+    enum glove_state since; /* accepted from this state on */
+    int (*handle)(struct glove *glove, const void *msg);
+} requests[] = {
+    { MSG_HELLO, GLOVE_START, on_hello },     { MSG_SETUP, GLOVE_GREETED, on_setup },
+    { MSG_LIMITS, GLOVE_GREETED, on_limits }, { MSG_PING, GLOVE_GREETED, on_ping },
+    { MSG_BEAT, GLOVE_GREETED, on_beat },     { MSG_RUN, GLOVE_OPEN, run_start },
+    { MSG_SIGNAL, GLOVE_OPEN, run_signal },   { MSG_KILL, GLOVE_OPEN, reap_kill },
+    { MSG_PUT, GLOVE_OPEN, porter_put },      { MSG_GET, GLOVE_OPEN, porter_get },
+};
+
+static int on_request(struct glove *glove, const struct wire_head *head, const void *msg)
+{
+    if (head->channel != 0 || head->flags != 0)
+        return -EPROTO;
+    for (size_t i = 0; i < N_ELEMENTS(requests); i++)
+        if (requests[i].type == head->type)
+            return glove->state < requests[i].since ? -EPROTO : requests[i].handle(glove, msg);
+    return -EPROTO;
+}
+
+static int on_data(struct glove *glove, const struct wire_head *head, const struct msg_data *data)
+{
+    struct channel *channel = channel_find(&glove->channels, head->channel);
+
+    if (!channel)
+        return -EPROTO;
+    return channel_take(channel, &glove->link, data->bytes.bytes, data->bytes.size,
+                        head->flags & WIRE_FLAG_FIN);
+}
+
+/* Credit may cross with our FIN on its way; a channel that is gone needs none. */
+static int on_credit(struct glove *glove, const struct wire_head *head,
+                     const struct msg_credit *credit)
+{
+    struct channel *channel = channel_find(&glove->channels, head->channel);
+
+    if (head->flags != 0 || head->channel == 0 || head->channel % 2 != 0)
+        return -EPROTO;
+    return channel ? channel_credit(channel, credit->bytes) : 0;
+}
+
+static int on_frame(struct glove *glove, const struct wire_head *head, const uint8_t *payload)
+{
+    _Alignas(16) uint8_t msg[MSG_STRUCT_MAX];
+    int r;
+
+    if (!(msg_direction(head->type) & GLOVE_IN))
+        return -EPROTO;
+    r = msg_decode(head->type, payload, head->size, msg);
+    if (r < 0)
+        return r;
+    if (head->type == MSG_DATA)
+        return on_data(glove, head, (const struct msg_data *)(const void *)msg);
+    if (head->type == MSG_CREDIT)
+        return on_credit(glove, head, (const struct msg_credit *)(const void *)msg);
+    return on_request(glove, head, msg);
+}
+
+static int on_link(struct glove *glove)
+{
+    struct wire_head head;
+    const uint8_t *payload;
+    int r = link_read(&glove->link);
+
+    if (r < 0)
+        return r;
+    while ((r = link_next(&glove->link, &head, &payload)) > 0) {
+        r = on_frame(glove, &head, payload);
+        if (r < 0)
+            return r;
+    }
+    if (glove->setup.beat_ms > 0)
+        glove->beat_deadline_ns = clock_after_ms(glove->setup.beat_ms);
+    return r;
+}
+
+int glove_signals(struct glove *glove)
+{
+    struct signalfd_siginfo info;
+
+    while (read(glove->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+        continue;
+    return reap_all(glove);
+}
+
+/* ---- the loop ---------------------------------------------------------------------------------
+ */
+
+/* Places in glove->polls. */
+enum {
+    SLOT_IN,
+    SLOT_OUT,
+    SLOT_SIGNALS,
+    SLOT_CHILDREN,
+};
+
+static size_t poll_add(struct glove *glove, size_t n, int fd, short events, void *owner)
+{
+    glove->polls[n] = (struct pollfd){ .fd = fd, .events = events };
+    glove->owners[n] = owner;
+    return n + 1;
+}
+
+/* While the link is full, only what the host sends and what the box has to read goes on. */
+static size_t poll_prepare(struct glove *glove, size_t *ret_first_channel)
+{
+    bool is_idle = link_is_idle(&glove->link);
+    size_t n = 0;
+
+    n = poll_add(glove, n, glove->link.in, POLLIN, NULL);
+    n = poll_add(glove, n, is_idle ? -1 : glove->link.out, POLLOUT, NULL);
+    n = poll_add(glove, n, glove->signal_fd, POLLIN, NULL);
+    for (size_t i = 0; i < CHILDREN_MAX; i++)
+        if (glove->children[i].kind != CHILD_NONE && glove->children[i].report_fd >= 0)
+            n = poll_add(glove, n, glove->children[i].report_fd, POLLIN, &glove->children[i]);
+    *ret_first_channel = n;
+    for (size_t i = 0; i < glove->channels.used; i++) {
+        struct channel *channel = &glove->channels.all[i];
+        int events = channel_events(channel);
+
+        if (events >= 0 && (events != POLLIN || is_idle))
+            n = poll_add(glove, n, channel->fd, (short)events, channel);
+    }
+    return n;
+}
+
+static int serve_channels(struct glove *glove, size_t first, size_t n)
+{
+    for (size_t i = first; i < n; i++) {
+        int r = glove->polls[i].revents ? channel_serve(glove->owners[i], &glove->link) : 0;
+
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static int serve_reports(struct glove *glove, size_t first, size_t n)
+{
+    for (size_t i = first; i < n; i++) {
+        int r = glove->polls[i].revents ? reap_report(glove, glove->owners[i]) : 0;
+
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* The host's frames come last: they open and end what the poll was about.  Children that have
+ * ended come right before them, so that a request is answered from the newest state. */
+static int serve(struct glove *glove, size_t first_channel, size_t n)
+{
+    int r = link_flush(&glove->link);
+
+    if (r == 0)
+        r = serve_channels(glove, first_channel, n);
+    if (r == 0)
+        r = serve_reports(glove, SLOT_CHILDREN, first_channel);
+    if (r == 0 && glove->polls[SLOT_SIGNALS].revents)
+        r = glove_signals(glove);
+    if (r == 0 && glove->polls[SLOT_IN].revents)
+        r = on_link(glove);
+    if (r == 0)
+        r = reap_settle(glove);
+    return r < 0 ? r : link_flush(&glove->link);
+}
+
+static int turn(struct glove *glove)
+{
+    size_t first_channel;
+    size_t n = poll_prepare(glove, &first_channel);
+
+    if (poll(glove->polls, (nfds_t)n, clock_poll_ms(glove->beat_deadline_ns)) < 0)
+        return errno == EINTR ? 0 : -errno;
+    if (clock_now_ns() >= glove->beat_deadline_ns && !glove->polls[SLOT_IN].revents)
+        return -ETIMEDOUT;
+    return serve(glove, first_channel, n);
+}
+
+int glove_main(struct glove *glove, const struct glove_config *config)
+{
+    int r = start(glove, config);
+
+    while (r == 0)
+        r = turn(glove);
+    return 1;
+}

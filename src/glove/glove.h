@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* glove/glove.h - PID 1 of a box: its state, and the order in which it does things.
+ *
+ * One thread, one poll(2), no allocation: everything there is lives in struct glove, which is large
+ * and mostly never touched.  The host's frames are requests; each is answered once, by OK or ERROR.
+ *
+ *    start ──HELLO──► greeted ──SETUP──► open
+ *
+ * Until SETUP the glove holds the privileges that it was started with and runs nothing; SETUP gives
+ * them up (drop.h) and only then are programs started.  What breaks the protocol, the end of the
+ * link, and silence longer than the host promised end the glove, and with PID 1 everything in the
+ * box.
+ *
+ * Functions return 0 or a negative errno; the latter is always the end.  A request that fails is
+ * not that: it is answered.
+ */
+#pragma once
+
+#include <limits.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "glove/channel.h"
+#include "glove/limits.h"
+#include "glove/link.h"
+
+#define CHILDREN_MAX 64
+
+enum child_kind {
+    CHILD_NONE,
+    CHILD_RUN,
+    CHILD_PUT,
+    CHILD_GET,
+};
+
+/* What a child says up its report pipe; the end of the pipe without it means that exec went
+ * well. */
+struct report {
+    uint32_t step; /* enum glove_step */
+    uint32_t error;
+    uint64_t value;
+};
+
+/* A process that was started for a request.  It has a pid until it is reaped and a report pipe
+ * until the report is in; a RUN is answered by the report and followed by EXIT, the others are
+ * answered when all is over. */
+struct child {
+    enum child_kind kind;
+    uint32_t seq;
+    pid_t pid;        /* 0 once reaped */
+    int report_fd;    /* -1 once read */
+    bool has_report;  /* a report, not just the end of the pipe */
+    uint32_t channel; /* GET: whose FIN the answer waits for */
+    struct report report;
+};
+
+enum glove_state {
+    GLOVE_START,
+    GLOVE_GREETED,
+    GLOVE_OPEN,
+};
+
+struct glove_config {
+    int link_in;
+    int link_out;
+};
+
+/* What SETUP said. */
+struct setup {
+    uid_t uid;
+    gid_t gid;
+    uint32_t flags;
+    uint32_t beat_ms;
+    int landlock_fd; /* the rules that every run puts on itself, -1 for none */
+    char disk[PATH_MAX];
+};
+
+struct glove {
+    enum glove_state state;
+    struct setup setup;
+    struct limits limits;
+    uint64_t beat_deadline_ns;
+    int signal_fd;
+    struct link link;
+    struct channels channels;
+    struct child children[CHILDREN_MAX];
+    /* link in, link out, signals, children, channels; and whose each entry is */
+    struct pollfd polls[3 + CHILDREN_MAX + CHANNELS_MAX];
+    void *owners[3 + CHILDREN_MAX + CHANNELS_MAX];
+    /* argument vectors of the run that is being started */
+    const char *argv[4096 + 1];
+    const char *env[1024 + 1];
+};
+
+/* Serves until the end; the exit status.  glove is zeroed memory. */
+int glove_main(struct glove *glove, const struct glove_config *config);
+
+/* Empties the signal descriptor and reaps. */
+int glove_signals(struct glove *glove);

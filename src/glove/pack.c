@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* glove/pack.c - files of a directory into a crate on a pipe.
+ *
+ * The tree is walked without recursion: a stack of open directories, each with a piece of its
+ * entries, and one path that grows and shrinks.
+ */
+#include "glove/pack.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/sys.h"
+#include "wire/crate.h"
+
+#define DEPTH_MAX    64
+#define ENTRIES_SIZE 4096
+
+#define GET_FLAGS (uint32_t)(GET_FLAG_LIST | GET_FLAG_CHANGED)
+
+/* As the kernel writes it. */
+struct entry {
+    uint64_t ino;
+    int64_t off;
+    uint16_t size;
+    uint8_t type;
+    char name[];
+};
+
+struct level {
+    int fd;
+    size_t path_len; /* of the directory itself */
+    size_t start;    /* entries not yet looked at: [start, end) */
+    size_t end;
+    _Alignas(8) uint8_t entries[ENTRIES_SIZE];
+};
+
+struct packer {
+    const struct msg_get *get;
+    int pipe_fd;
+    uint64_t files;
+    uint64_t bytes;
+    size_t depth;
+    struct level levels[DEPTH_MAX];
+    char path[CRATE_PATH_MAX + 1]; /* of the present entry, relative to dir */
+    uint8_t data[WIRE_PAYLOAD_MAX];
+};
+
+/* ---- one file ----------------------------------------------------------------------------------
+ */
+
+static int send_head(const struct packer *p, const char *path, const struct stat *st)
+{
+    uint8_t head[CRATE_HEAD_SIZE + CRATE_PATH_MAX];
+    int n = crate_head_put(path, st ? st->st_mode & 0777 : 0, st ? (uint64_t)st->st_size : 0, head);
+
+    return n < 0 ? n : fd_write_full(p->pipe_fd, head, (size_t)n);
+}
+
+static int send_contents(struct packer *p, int fd, uint64_t left)
+{
+    while (left > 0) {
+        size_t want = left < sizeof(p->data) ? (size_t)left : sizeof(p->data);
+        ssize_t n = fd_read_full(fd, p->data, want);
+        int r;
+
+        if (n < 0)
+            return (int)n;
+        if ((size_t)n < want)
+            return -EAGAIN;
+        r = fd_write_full(p->pipe_fd, p->data, want);
+        if (r < 0)
+            return r;
+        left -= want;
+    }
+    return 0;
+}
+
+static bool is_wanted(const struct packer *p, const struct stat *st)
+{
+    uint64_t ctime_ns = (uint64_t)st->st_ctim.tv_sec * NS_PER_S + (uint64_t)st->st_ctim.tv_nsec;
+
+    return S_ISREG(st->st_mode) &&
+           (!(p->get->flags & GET_FLAG_CHANGED) || ctime_ns >= p->get->since);
+}
+
+static int count(struct packer *p, const struct stat *st)
+{
+    uint64_t size = p->get->flags & GET_FLAG_LIST ? 0 : (uint64_t)st->st_size;
+
+    if (p->files >= p->get->max_files || size > p->get->max_bytes - p->bytes)
+        return -EFBIG;
+    p->files++;
+    p->bytes += size;
+    return 0;
+}
+
+/* -ENOENT and the like mean: passed over. */
+static int pack_file(struct packer *p, int dir_fd, const char *name)
+{
+    cleanup_close int fd = -1;
+    bool is_list = p->get->flags & GET_FLAG_LIST;
+    struct stat st;
+    int r;
+
+    if (is_list) {
+        if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+            return -errno;
+    } else {
+        fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+        if (fd < 0 || fstat(fd, &st) < 0)
+            return -errno;
+    }
+    if (!is_wanted(p, &st))
+        return 0;
+    r = count(p, &st);
+    if (r == 0)
+        r = send_head(p, p->path, &st);
+    if (r < 0 || is_list)
+        return r;
+    return send_contents(p, fd, (uint64_t)st.st_size);
+}
+
+/* ---- the walk ----------------------------------------------------------------------------------
+ */
+
+static bool may_pass_over(int error)
+{
+    static const int errors[] = { -ENOENT, -EACCES, -EPERM, -ELOOP, -ENOTDIR, -ENXIO };
+
+    for (size_t i = 0; i < N_ELEMENTS(errors); i++)
+        if (errors[i] == error)
+            return true;
+    return false;
+}
+
+static int enter(struct packer *p, int dir_fd, const char *name)
+{
+    struct level *level;
+    int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (fd < 0)
+        return -errno;
+    if (p->depth == DEPTH_MAX) {
+        close(fd);
+        return -ENAMETOOLONG;
+    }
+    level = &p->levels[p->depth++];
+    level->fd = fd;
+    level->path_len = strlen(p->path);
+    level->start = 0;
+    level->end = 0;
+    return 0;
+}
+
+static int path_push(struct packer *p, size_t len, const char *name)
+{
+    size_t name_len = strlen(name);
+    size_t slash = len > 0;
+
+    if (len + slash + name_len > CRATE_PATH_MAX)
+        return -ENAMETOOLONG;
+    if (slash)
+        p->path[len] = '/';
+    memcpy(p->path + len + slash, name, name_len + 1);
+    return 0;
+}
+
+/* File systems that do not tell the type leave it to a look. */
+static int pack_entry(struct packer *p, int dir_fd, const char *name, uint8_t type)
+{
+    if (type == DT_UNKNOWN) {
+        struct stat st;
+
+        if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+            return -errno;
+        type = IFTODT(st.st_mode);
+    }
+    if (type == DT_DIR)
+        return enter(p, dir_fd, name);
+    return type == DT_REG ? pack_file(p, dir_fd, name) : 0;
+}
+
+/* 1 and the next entry, 0 at the end of the directory. */
+static int next_entry(struct level *level, const struct entry **ret)
+{
+    if (level->start == level->end) {
+        long n = syscall(SYS_getdents64, level->fd, level->entries, sizeof(level->entries));
+
+        if (n <= 0)
+            return n < 0 ? -errno : 0;
+        level->start = 0;
+        level->end = (size_t)n;
+    }
+    *ret = (const struct entry *)(const void *)(level->entries + level->start);
+    level->start += (*ret)->size;
+    return 1;
+}
+
+static int walk(struct packer *p)
+{
+    while (p->depth > 0) {
+        struct level *level = &p->levels[p->depth - 1];
+        const struct entry *entry = NULL;
+        int r = next_entry(level, &entry);
+
+        if (r < 0 && r != -ENOENT)
+            return r;
+        if (r <= 0) {
+            close(level->fd);
+            p->depth--;
+            continue;
+        }
+        if (strcmp(entry->name, ".") == 0 || strcmp(entry->name, "..") == 0)
+            continue;
+        r = path_push(p, level->path_len, entry->name);
+        if (r == 0)
+            r = pack_entry(p, level->fd, entry->name, entry->type);
+        if (r < 0 && !may_pass_over(r))
+            return r;
+    }
+    return 0;
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------
+ */
+
+/* The one file that was asked for: no link on the way, and it must be there. */
+static int pack_one(struct packer *p, int dir_fd)
+{
+    struct sys_open_how how = {
+        .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+        .resolve = SYS_RESOLVE_BENEATH | SYS_RESOLVE_NO_SYMLINKS | SYS_RESOLVE_NO_MAGICLINKS,
+    };
+    const char *path = p->get->path;
+    const char *base = path_base(path);
+    cleanup_close int parent = -1;
+    int r;
+
+    if (!path_is_below(path))
+        return -EINVAL;
+    memcpy(p->path, path, (size_t)(base - path));
+    p->path[base - path] = '\0';
+    parent = sys_openat2(dir_fd, base == path ? "." : p->path, &how);
+    if (parent < 0)
+        return -errno;
+    memcpy(p->path, path, strlen(path) + 1);
+    r = pack_file(p, parent, base);
+    return r == 0 && p->files == 0 ? -ENOENT : r;
+}
+
+static int pack_all(struct packer *p, int dir_fd)
+{
+    int r = enter(p, dir_fd, ".");
+
+    return r < 0 ? r : walk(p);
+}
+
+int pack(const struct msg_get *get, int pipe_fd, uint64_t *ret_files, enum glove_step *ret_step)
+{
+    static struct packer packer;
+    struct packer *p = &packer;
+    cleanup_close int dir_fd = -1;
+    int r;
+
+    *ret_step = GLOVE_STEP_REQUEST;
+    if (get->flags & ~GET_FLAGS)
+        return -EINVAL;
+    *ret_step = GLOVE_STEP_FILE;
+    p->get = get;
+    p->pipe_fd = pipe_fd;
+    dir_fd = open(get->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (dir_fd < 0)
+        return -errno;
+    r = get->path[0] ? pack_one(p, dir_fd) : pack_all(p, dir_fd);
+    if (r == 0)
+        r = send_head(p, "", NULL);
+    *ret_files = p->files;
+    return r;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* glove/porter.h - files into the box and out of it.
+ *
+ * Each PUT and each GET is a child that becomes the run user first, so that a path in a request
+ * reaches what that user reaches and nothing else.  It is joined to the request's channel by a
+ * pipe and tells the end by its report; the bytes on the channel are a crate (wire/crate.h).
+ * Landlock and the file size limit are those of a run.
+ */
+#pragma once
+
+struct glove;
+
+/* Handlers of PUT and GET; msg is the decoded message. */
+int porter_put(struct glove *glove, const void *msg);
+int porter_get(struct glove *glove, const void *msg);

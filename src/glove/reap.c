@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* glove/reap.c - the children of the glove: their table, their reports, their ends. */
+#include "glove/reap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/statfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+
+#define KILL_PATIENCE_MS 2000
+#define KILL_PAUSE_MS    10
+
+/* Where the search for survivors ends; the default of kernel.pid_max. */
+#define PIDS_SEARCHED 32768
+
+/* ---- the table --------------------------------------------------------------------------------
+ */
+
+struct child *child_find(struct glove *glove, enum child_kind kind, uint32_t seq)
+{
+    for (size_t i = 0; i < CHILDREN_MAX; i++)
+        if (glove->children[i].kind == kind &&
+            (kind == CHILD_NONE || glove->children[i].seq == seq))
+            return &glove->children[i];
+    return NULL;
+}
+
+static struct child *find_pid(struct glove *glove, pid_t pid)
+{
+    for (size_t i = 0; i < CHILDREN_MAX; i++)
+        if (glove->children[i].kind != CHILD_NONE && glove->children[i].pid == pid)
+            return &glove->children[i];
+    return NULL;
+}
+
+struct child *child_add(struct glove *glove, enum child_kind kind, uint32_t seq, int *ret_report_fd)
+{
+    struct child *child = child_find(glove, CHILD_NONE, 0);
+    int fds[2];
+
+    if (!child || pipe2(fds, O_CLOEXEC) < 0)
+        return NULL;
+    if (fd_set_nonblock(fds[0]) < 0) {
+        close(fds[0]);
+        close(fds[1]);
+        return NULL;
+    }
+    *child = (struct child){ .kind = kind, .seq = seq, .report_fd = fds[0] };
+    *ret_report_fd = fds[1];
+    return child;
+}
+
+void child_remove(struct child *child)
+{
+    if (child->report_fd >= 0)
+        close(child->report_fd);
+    child->kind = CHILD_NONE;
+}
+
+/* ---- reports ----------------------------------------------------------------------------------
+ */
+
+/* 1 when the report is in, or known never to come. */
+static int read_report(struct child *child)
+{
+    ssize_t n;
+
+    do {
+        n = read(child->report_fd, &child->report, sizeof(child->report));
+    } while (n < 0 && errno == EINTR);
+    if (n < 0 && errno == EAGAIN)
+        return 0;
+    child->has_report = n == (ssize_t)sizeof(child->report);
+    close(child->report_fd);
+    child->report_fd = -1;
+    return 1;
+}
+
+static int answer_error(struct glove *glove, const struct child *child)
+{
+    return link_error(&glove->link, child->seq, (int)child->report.error,
+                      (enum glove_step)child->report.step);
+}
+
+int reap_report(struct glove *glove, struct child *child)
+{
+    if (read_report(child) == 0 || child->kind != CHILD_RUN)
+        return 0;
+    if (child->has_report)
+        return answer_error(glove, child);
+    return link_ok(&glove->link, child->seq, (uint64_t)child->pid);
+}
+
+/* ---- ends -------------------------------------------------------------------------------------
+ */
+
+static uint64_t usage_us(const struct rusage *usage)
+{
+    return (uint64_t)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000000 +
+           (uint64_t)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec);
+}
+
+static int send_exit(struct glove *glove, const struct child *child, int status,
+                     const struct rusage *usage)
+{
+    struct msg_exit msg = {
+        .run = child->seq,
+        .code = WIFEXITED(status) ? (uint32_t)WEXITSTATUS(status) : 0,
+        .signo = WIFSIGNALED(status) ? (uint32_t)WTERMSIG(status) : 0,
+        .cpu_us = usage_us(usage),
+        .maxrss_bytes = (uint64_t)usage->ru_maxrss * 1024,
+    };
+    struct statfs fs;
+
+    if (statfs(glove->setup.disk, &fs) == 0) {
+        msg.disk_free = (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize;
+        msg.inodes_free = (uint64_t)fs.f_ffree;
+    }
+    return link_send(&glove->link, MSG_EXIT, 0, 0, &msg);
+}
+
+/* A dead child has closed its end: the report is read now or never comes. */
+static int child_ended(struct glove *glove, struct child *child, int status,
+                       const struct rusage *usage)
+{
+    int r = child->report_fd >= 0 ? reap_report(glove, child) : 0;
+
+    child->pid = 0;
+    if (r < 0 || child->kind != CHILD_RUN)
+        return r;
+    r = child->has_report ? 0 : send_exit(glove, child, status, usage);
+    child_remove(child);
+    return r;
+}
+
+/* A child that was killed before it could report has been cancelled. */
+static int answer_porter(struct glove *glove, struct child *child)
+{
+    int r;
+
+    if (!child->has_report)
+        r = link_error(&glove->link, child->seq, ECANCELED, GLOVE_STEP_FILE);
+    else if (child->report.error != 0)
+        r = answer_error(glove, child);
+    else
+        r = link_ok(&glove->link, child->seq, child->report.value);
+    child_remove(child);
+    return r;
+}
+
+int reap_settle(struct glove *glove)
+{
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < CHILDREN_MAX; i++) {
+        struct child *child = &glove->children[i];
+
+        if (child->pid != 0 || (child->kind != CHILD_PUT && child->kind != CHILD_GET))
+            continue;
+        if (child->kind == CHILD_PUT || !channel_find(&glove->channels, child->channel))
+            r = answer_porter(glove, child);
+    }
+    return r;
+}
+
+int reap_all(struct glove *glove)
+{
+    for (;;) {
+        struct rusage usage;
+        struct child *child;
+        int status;
+        pid_t pid = wait4(-1, &status, WNOHANG, &usage);
+        int r;
+
+        if (pid <= 0)
+            return 0;
+        child = find_pid(glove, pid);
+        r = child ? child_ended(glove, child, status, &usage) : 0;
+        if (r < 0)
+            return r;
+    }
+}
+
+/* ---- killing ----------------------------------------------------------------------------------
+ */
+
+static uint64_t count_survivors(void)
+{
+    uint64_t n = 0;
+
+    for (pid_t pid = 2; pid < PIDS_SEARCHED; pid++)
+        n += kill(pid, 0) == 0 || errno == EPERM;
+    return n > 0 ? n : 1;
+}
+
+/* kill(-1) says 0 even when every signal was refused, and a zombie counts until it is reaped: the
+ * box is empty when there is nobody left to signal. */
+int reap_kill(struct glove *glove, const void *msg)
+{
+    const struct msg_kill *request = msg;
+    uint64_t deadline_ns = clock_after_ms(KILL_PATIENCE_MS);
+    struct pollfd ended = { .fd = glove->signal_fd, .events = POLLIN };
+
+    if (getpid() != 1)
+        return link_error(&glove->link, request->seq, EPERM, GLOVE_STEP_REQUEST);
+    for (;;) {
+        int r;
+
+        if (kill(-1, SIGKILL) < 0 && errno == ESRCH)
+            return link_ok(&glove->link, request->seq, 0);
+        (void)poll(&ended, 1, KILL_PAUSE_MS);
+        r = glove_signals(glove);
+        if (r < 0)
+            return r;
+        if (clock_now_ns() >= deadline_ns)
+            return link_ok(&glove->link, request->seq, count_survivors());
+    }
+}

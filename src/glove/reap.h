@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* glove/reap.h - the children of the glove: their table, their reports, their ends.
+ *
+ *    RUN       report or exec ──► OK or ERROR;  reaped ──► EXIT (only after OK)
+ *    PUT       reaped ──► OK or ERROR
+ *    GET       reaped and FIN sent ──► OK or ERROR
+ *
+ * PID 1 is also the parent of every orphan of the box; those are reaped and forgotten.
+ */
+#pragma once
+
+#include "glove/glove.h"
+
+/* A free entry with a fresh report pipe, or NULL.  The child's end is the caller's to close. */
+struct child *child_add(struct glove *glove, enum child_kind kind, uint32_t seq,
+                        int *ret_report_fd);
+void child_remove(struct child *child);
+struct child *child_find(struct glove *glove, enum child_kind kind, uint32_t seq);
+
+/* The report pipe of a child is ready. */
+int reap_report(struct glove *glove, struct child *child);
+
+/* Waits for everything that has ended, without blocking. */
+int reap_all(struct glove *glove);
+
+/* Answers what was waiting for a FIN. */
+int reap_settle(struct glove *glove);
+
+/* Handler of KILL. */
+int reap_kill(struct glove *glove, const void *msg);

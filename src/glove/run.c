@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* glove/run.c - starting programs and sending them signals.
+ *
+ * The glove prepares (pipes, vectors, report pipe), forks, and goes on with its work: whether exec
+ * went well comes later, through the report pipe.  A run is known by the seq of its RUN.
+ */
+#include "glove/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/sys.h"
+#include "glove/child.h"
+#include "glove/glove.h"
+#include "glove/reap.h"
+
+/* A run that is being started. */
+struct launch {
+    struct glove *glove;
+    const struct msg_run *msg;
+    int group_fds[FD_PASS_MAX];
+    struct channel *channels[3]; /* NULL for /dev/null */
+    int stdio[3];                /* the program's ends */
+    enum glove_step step;        /* the one being tried */
+};
+
+static int channels_open(struct launch *launch)
+{
+    const struct msg_run *msg = launch->msg;
+    const uint32_t numbers[3] = { msg->in, msg->out, msg->err };
+
+    for (size_t i = 0; i < 3; i++) {
+        int r = numbers[i] == 0
+                    ? 0
+                    : channel_open(&launch->glove->channels, numbers[i],
+                                   i == 0 ? CHANNEL_IN : CHANNEL_OUT, &launch->channels[i]);
+
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static int stdio_open(struct launch *launch)
+{
+    const struct setup *setup = &launch->glove->setup;
+
+    launch->step = GLOVE_STEP_PIPE;
+    for (int i = 0; i < 3; i++) {
+        int r = 0;
+
+        if (launch->channels[i])
+            r = channel_pipe(&launch->glove->channels, launch->channels[i], setup->uid, setup->gid,
+                             &launch->stdio[i]);
+        else
+            launch->stdio[i] =
+                open("/dev/null", (i == 0 ? O_RDONLY : O_WRONLY) | O_CLOEXEC | O_NOCTTY);
+        if (r < 0 || launch->stdio[i] < 0)
+            return r < 0 ? r : -errno;
+    }
+    return 0;
+}
+
+/* The strings stay where they are, in the frame: the child gets a copy of all memory. */
+static void vector_fill(const struct wire_strs *strs, const char **vector)
+{
+    const char *at = NULL;
+    const char *str;
+
+    while ((str = wire_strs_next(strs, &at)) != NULL)
+        *vector++ = str;
+    *vector = NULL;
+}
+
+static int check(struct launch *launch)
+{
+    const struct msg_run *msg = launch->msg;
+
+    launch->step = GLOVE_STEP_REQUEST;
+    if (msg->argv.count == 0 || msg->flags & ~(uint32_t)(RUN_FLAG_GROUP | RUN_FLAG_APART))
+        return -EINVAL;
+    if (msg->flags & RUN_FLAG_APART && !(launch->glove->setup.flags & SETUP_FLAG_APART))
+        return -EPERM;
+    launch->step = GLOVE_STEP_RLIMIT;
+    return launch->glove->limits.is_set ? 0 : -EINVAL;
+}
+
+/* A group that refuses is the group's fault; a fork without room is not. */
+static enum glove_step fork_step(int error, bool has_group)
+{
+    return has_group && error != -EAGAIN && error != -ENOMEM ? GLOVE_STEP_GROUP : GLOVE_STEP_FORK;
+}
+
+static int fork_program(struct launch *launch, struct child *child, int report_fd)
+{
+    struct glove *glove = launch->glove;
+    bool has_group = launch->msg->flags & RUN_FLAG_GROUP;
+    struct child_plan plan = {
+        .glove = glove,
+        .cwd = launch->msg->cwd,
+        .argv = glove->argv,
+        .env = glove->env,
+        .group_fds = launch->group_fds + has_group,
+        .n_group_fds = launch->msg->n_fds - has_group,
+        .stdio = { launch->stdio[0], launch->stdio[1], launch->stdio[2] },
+        .report_fd = report_fd,
+    };
+    pid_t pid;
+
+    vector_fill(&launch->msg->argv, glove->argv);
+    vector_fill(&launch->msg->env, glove->env);
+    pid = child_fork(has_group ? launch->group_fds[0] : -1, 0);
+    if (pid == 0)
+        child_exec(&plan);
+    if (pid < 0) {
+        launch->step = fork_step(pid, has_group);
+        return pid;
+    }
+    child->pid = pid;
+    return 0;
+}
+
+static int start(struct launch *launch)
+{
+    cleanup_close int report_fd = -1;
+    struct child *child;
+    int r = check(launch);
+
+    if (r == 0)
+        r = stdio_open(launch);
+    if (r < 0)
+        return r;
+    child = child_add(launch->glove, CHILD_RUN, launch->msg->seq, &report_fd);
+    if (!child)
+        return -EAGAIN;
+    r = fork_program(launch, child, report_fd);
+    if (r < 0)
+        child_remove(child);
+    return r;
+}
+
+/* The channels of a run that did not start: nothing will be written, nobody will read. */
+static int channels_close(struct launch *launch)
+{
+    int r = 0;
+
+    if (launch->channels[0])
+        channel_abandon(launch->channels[0]);
+    for (size_t i = 1; r == 0 && i < 3; i++)
+        if (launch->channels[i])
+            r = channel_finish(launch->channels[i], &launch->glove->link);
+    return r;
+}
+
+static void close_all(const int *fds, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+}
+
+int run_start(struct glove *glove, const void *msg)
+{
+    struct launch launch = { .glove = glove, .msg = msg, .stdio = { -1, -1, -1 } };
+    const struct msg_run *run = msg;
+    int r;
+
+    if (run->flags & RUN_FLAG_GROUP && run->n_fds == 0)
+        return -EPROTO;
+    r = link_take_fds(&glove->link, launch.group_fds, run->n_fds);
+    if (r == 0)
+        r = channels_open(&launch);
+    if (r < 0)
+        return r;
+    r = start(&launch);
+    close_all(launch.stdio, 3);
+    close_all(launch.group_fds, run->n_fds);
+    if (r == 0)
+        return 0;
+    if (channels_close(&launch) < 0)
+        return -ENOBUFS;
+    return link_error(&glove->link, run->seq, -r, launch.step);
+}
+
+int run_signal(struct glove *glove, const void *msg)
+{
+    const struct msg_signal *request = msg;
+    struct child *child = child_find(glove, CHILD_RUN, request->run);
+
+    if (!child || child->pid == 0)
+        return link_error(&glove->link, request->seq, ESRCH, GLOVE_STEP_REQUEST);
+    if (request->signo == 0 || request->signo >= NSIG)
+        return link_error(&glove->link, request->seq, EINVAL, GLOVE_STEP_REQUEST);
+    /* It has no group of its own before its setsid. */
+    if (kill(-child->pid, (int)request->signo) < 0 && kill(child->pid, (int)request->signo) < 0)
+        return link_error(&glove->link, request->seq, errno, GLOVE_STEP_REQUEST);
+    return link_ok(&glove->link, request->seq, 0);
+}

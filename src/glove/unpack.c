@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* glove/unpack.c - a crate from a pipe into a directory. */
+#include "glove/unpack.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/sys.h"
+#include "wire/crate.h"
+
+/* How many names to try for a file that is being written. */
+#define NAME_TRIES 100
+
+#define NAME_SIZE 48
+
+struct unpacker {
+    int dir_fd;
+    int parent_fd; /* of the present item */
+    int fd;
+    unsigned names; /* how many were tried */
+    char name[NAME_SIZE];
+    const char *last; /* component of the present path */
+    unsigned mode;
+};
+
+static int open_below(int dir_fd, const char *path)
+{
+    struct sys_open_how how = {
+        .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+        .resolve = SYS_RESOLVE_BENEATH | SYS_RESOLVE_NO_SYMLINKS | SYS_RESOLVE_NO_MAGICLINKS,
+    };
+    int fd = sys_openat2(dir_fd, path, &how);
+
+    return fd < 0 ? -errno : fd;
+}
+
+/* Makes the directories of path (which ends before its last component) one by one. */
+static int make_parents(int dir_fd, char *path)
+{
+    cleanup_close int fd = open_below(dir_fd, ".");
+    char *at = path;
+
+    while (fd >= 0) {
+        size_t len = strcspn(at, "/");
+        bool is_last = at[len] == '\0';
+        int next;
+
+        at[len] = '\0';
+        if (mkdirat(fd, at, 0755) < 0 && errno != EEXIST)
+            return -errno;
+        next = open_below(fd, at);
+        close(fd);
+        fd = next;
+        if (is_last)
+            break;
+        at[len] = '/';
+        at += len + 1;
+    }
+    return take_fd(&fd);
+}
+
+static int open_parent(int dir_fd, const char *path, size_t len)
+{
+    char parent[CRATE_PATH_MAX + 1];
+    int fd;
+
+    if (len == 0)
+        return open_below(dir_fd, ".");
+    memcpy(parent, path, len);
+    parent[len] = '\0';
+    fd = open_below(dir_fd, parent);
+    return fd == -ENOENT ? make_parents(dir_fd, parent) : fd;
+}
+
+/* A file under a name that nobody else has. */
+static int open_new(struct unpacker *u, int dir_fd)
+{
+    for (int i = 0; i < NAME_TRIES; i++) {
+        int fd;
+
+        (void)snprintf(u->name, sizeof(u->name), ".glove-%d-%u-%llx", (int)getpid(), u->names++,
+                       (unsigned long long)clock_now_ns());
+        fd = openat(dir_fd, u->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (fd >= 0)
+            return fd;
+        if (errno != EEXIST)
+            return -errno;
+    }
+    return -EEXIST;
+}
+
+/* ---- what the crate's reader tells -------------------------------------------------------------
+ */
+
+static int on_item(void *user, const struct crate_item *item)
+{
+    struct unpacker *u = user;
+    const char *slash = strrchr(item->path, '/');
+    int r = open_parent(u->dir_fd, item->path, slash ? (size_t)(slash - item->path) : 0);
+
+    if (r < 0)
+        return r;
+    u->parent_fd = r;
+    u->last = slash ? slash + 1 : item->path;
+    u->mode = item->mode;
+    r = open_new(u, u->parent_fd);
+    if (r < 0)
+        return r;
+    u->fd = r;
+    return 0;
+}
+
+static int on_data(void *user, const uint8_t *bytes, size_t len)
+{
+    const struct unpacker *u = user;
+
+    return fd_write_full(u->fd, bytes, len);
+}
+
+static void item_close(struct unpacker *u)
+{
+    if (u->fd >= 0)
+        close(u->fd);
+    if (u->parent_fd >= 0)
+        close(u->parent_fd);
+    u->fd = -1;
+    u->parent_fd = -1;
+}
+
+static int on_done(void *user)
+{
+    struct unpacker *u = user;
+
+    if (fchmod(u->fd, u->mode & 0777) < 0 ||
+        renameat(u->parent_fd, u->name, u->parent_fd, u->last) < 0)
+        return -errno;
+    item_close(u);
+    return 0;
+}
+
+static const struct crate_ops ops = { .item = on_item, .data = on_data, .done = on_done };
+
+/* ---- the whole ---------------------------------------------------------------------------------
+ */
+
+static int feed(struct crate_reader *reader, int pipe_fd)
+{
+    static uint8_t bytes[WIRE_PAYLOAD_MAX];
+
+    for (;;) {
+        ssize_t n = read(pipe_fd, bytes, sizeof(bytes));
+        int r;
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -errno;
+        if (n == 0)
+            return crate_reader_is_complete(reader) ? 0 : -EPROTO;
+        r = crate_reader_feed(reader, bytes, (size_t)n);
+        if (r < 0)
+            return r;
+    }
+}
+
+static uint64_t ctime_ns(const struct stat *st)
+{
+    return (uint64_t)st->st_ctim.tv_sec * NS_PER_S + (uint64_t)st->st_ctim.tv_nsec;
+}
+
+/* The time of change that a fresh file gets.  Kernels from 6.13 on give a finer one to a change
+ * that follows a look at the last: hence the look and the change. */
+static int read_mark(struct unpacker *u, uint64_t *ret)
+{
+    cleanup_close int fd = open_new(u, u->dir_fd);
+    struct stat st;
+
+    if (fd < 0)
+        return fd;
+    if (fstat(fd, &st) < 0 || fchmod(fd, 0400) < 0 || fstat(fd, &st) < 0 ||
+        unlinkat(u->dir_fd, u->name, 0) < 0)
+        return -errno;
+    *ret = ctime_ns(&st);
+    return 0;
+}
+
+/* Caps are the host's affair, and the disk's. */
+static const struct crate_caps caps = { .files = UINT64_MAX, .bytes = UINT64_MAX };
+
+int unpack(const struct msg_put *put, int pipe_fd, uint64_t *ret_mark, enum glove_step *ret_step)
+{
+    static struct crate_reader reader;
+    struct unpacker u = { .parent_fd = -1, .fd = -1 };
+    int r;
+
+    *ret_step = GLOVE_STEP_FILE;
+    u.dir_fd = open(put->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (u.dir_fd < 0)
+        return -errno;
+    umask(022);
+    crate_reader_init(&reader, &ops, &u, caps, false);
+    r = feed(&reader, pipe_fd);
+    if (r == -EPROTO)
+        *ret_step = GLOVE_STEP_CRATE;
+    if (r < 0 && u.fd >= 0)
+        (void)unlinkat(u.parent_fd, u.name, 0);
+    item_close(&u);
+    return r < 0 ? r : read_mark(&u, ret_mark);
+}
