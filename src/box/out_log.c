@@ -110,6 +110,11 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+static uint64_t most(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
 /* ---- bits -------------------------------------------------------------------------------------
  */
 
@@ -269,14 +274,21 @@ struct out_piece out_log_read(struct out_log *log, uint64_t cursor, void *bytes,
     return piece;
 }
 
-uint64_t out_log_total(struct out_log *log, enum out_stream stream)
+struct out_mark out_log_mark(struct out_log *log)
 {
-    uint64_t total;
+    struct out_mark mark;
 
     (void)pthread_mutex_lock(&log->mutex);
-    total = log->totals[stream];
+    mark = (struct out_mark){ .out = log->totals[OUT_STDOUT], .err = log->totals[OUT_STDERR] };
     (void)pthread_mutex_unlock(&log->mutex);
-    return total;
+    return mark;
+}
+
+uint64_t out_log_total(struct out_log *log, enum out_stream stream)
+{
+    struct out_mark mark = out_log_mark(log);
+
+    return stream == OUT_STDERR ? mark.err : mark.out;
 }
 
 bool out_log_is_truncated(struct out_log *log)
@@ -312,19 +324,27 @@ static uint64_t take_stream(const struct out_log *log, enum out_stream stream, u
     return taken;
 }
 
-int out_log_text(struct out_log *log, enum out_stream stream, bool mark, struct buf *ret)
+int out_log_part(struct out_log *log, enum out_stream stream, struct out_mark from,
+                 struct out_mark to, bool mark, struct buf *ret)
 {
-    uint64_t start;
+    uint64_t added = stream == OUT_STDERR ? to.err - from.err : to.out - from.out;
+    uint64_t begin = from.out + from.err;
+    uint64_t end = to.out + to.err;
+    uint64_t start; /* of what the tail holds of it */
     uint64_t kept;
 
     (void)pthread_mutex_lock(&log->mutex);
-    start = least(tail_start(log), log->total);
-    kept = take_stream(log, stream, 0, least(log->head, log->total), ret);
-    kept += take_stream(log, stream, start, log->total, NULL);
-    if (mark && kept < log->totals[stream])
-        (void)buf_printf(ret, "\n[... %" PRIu64 " bytes dropped ...]\n",
-                         log->totals[stream] - kept);
-    (void)take_stream(log, stream, start, log->total, ret);
+    start = most(begin, tail_start(log));
+    kept = take_stream(log, stream, begin, least(log->head, end), ret);
+    kept += take_stream(log, stream, start, end, NULL);
+    if (mark && kept < added)
+        (void)buf_printf(ret, "\n[... %" PRIu64 " bytes dropped ...]\n", added - kept);
+    (void)take_stream(log, stream, start, end, ret);
     (void)pthread_mutex_unlock(&log->mutex);
     return buf_error(ret);
+}
+
+int out_log_text(struct out_log *log, enum out_stream stream, bool mark, struct buf *ret)
+{
+    return out_log_part(log, stream, (struct out_mark){ 0 }, out_log_mark(log), mark, ret);
 }

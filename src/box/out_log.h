@@ -50,9 +50,21 @@ struct out_piece {
 struct out_piece out_log_read(struct out_log *log, uint64_t cursor, void *bytes, size_t size,
                               uint64_t deadline_ns);
 
+/* Where the log stood at a moment, in bytes of each stream; their sum is a cursor. */
+struct out_mark {
+    uint64_t out;
+    uint64_t err;
+};
+
+struct out_mark out_log_mark(struct out_log *log);
+
 uint64_t out_log_total(struct out_log *log, enum out_stream stream);
 bool out_log_is_truncated(struct out_log *log);
 
 /* Appends all that is kept of one stream; where bytes of it were dropped, a line
  * "\n[... N bytes dropped ...]\n" stands when mark is set.  0, or the buf's error. */
 int out_log_text(struct out_log *log, enum out_stream stream, bool mark, struct buf *ret);
+
+/* The same of what was added between two moments. */
+int out_log_part(struct out_log *log, enum out_stream stream, struct out_mark from,
+                 struct out_mark to, bool mark, struct buf *ret);

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* run/result.c - what is known of a run, and its JSON. */
+#include "run/result.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/num.h"
+#include "json/writer.h"
+
+/* ---- the struct -------------------------------------------------------------------------------
+ */
+
+int run_result_add_file(struct run_result *result, const char *path, uint64_t bytes)
+{
+    struct run_file *grown =
+        reallocarray(result->files, result->n_files + 1, sizeof(*result->files));
+
+    if (!grown)
+        return -ENOMEM;
+    result->files = grown;
+    grown[result->n_files] = (struct run_file){ .path = strdup(path), .bytes = bytes };
+    if (!grown[result->n_files].path)
+        return -ENOMEM;
+    result->n_files++;
+    return 0;
+}
+
+void run_result_clear(struct run_result *result)
+{
+    for (size_t i = 0; i < result->n_files; i++)
+        free(result->files[i].path);
+    free(result->files);
+    out_log_free(result->log);
+    *result = (struct run_result){ 0 };
+}
+
+const struct run_step *run_result_step(const struct run_result *result)
+{
+    static const struct run_step none = {
+        .verdict = VERDICT_SANDBOX_ERROR,
+        .facts = { .is_lost = true },
+    };
+
+    return result->n_steps > 0 ? &result->steps[result->n_steps - 1] : &none;
+}
+
+int run_result_exit_code(const struct run_result *result)
+{
+    const struct run_step *step = run_result_step(result);
+
+    return verdict_exit_code(step->verdict, &step->facts);
+}
+
+const char *run_signal_name(uint32_t signo, char text[static RUN_SIGNAL_MAX])
+{
+    const char *abbreviation = signo < _NSIG ? sigabbrev_np((int)signo) : NULL;
+
+    if (abbreviation)
+        (void)snprintf(text, RUN_SIGNAL_MAX, "SIG%s", abbreviation);
+    else if (signo >= (uint32_t)SIGRTMIN && signo <= (uint32_t)SIGRTMAX)
+        (void)snprintf(text, RUN_SIGNAL_MAX, "SIGRTMIN+%u", signo - (uint32_t)SIGRTMIN);
+    else
+        (void)snprintf(text, RUN_SIGNAL_MAX, "signal %u", signo);
+    return text;
+}
+
+/* ---- the hint ---------------------------------------------------------------------------------
+ */
+
+/* The limit behind a verdict, and the sentence around its value. */
+static const struct {
+    enum verdict verdict;
+    enum limit limit;
+    const char *before;
+    const char *after;
+} hints[] = {
+    { VERDICT_TIMEOUT, LIMIT_WALL, "It ran longer than ", "" },
+    { VERDICT_CPU, LIMIT_CPU_TIME, "It used more than ", " of CPU time" },
+    { VERDICT_OUTPUT, LIMIT_OUTPUT_MAX, "It wrote more than ", " of output" },
+    { VERDICT_MEMORY, LIMIT_MEMORY, "It needed more than ", " of memory" },
+    { VERDICT_PIDS, LIMIT_PIDS, "It wanted more than ", " processes and threads" },
+    { VERDICT_DISK, LIMIT_DISK, "It filled its ", " of disk space" },
+};
+
+/* ", of which 300 MiB were files", when they mattered. */
+static const char *files_text(const struct run_step *step, char *text, size_t size)
+{
+    char bytes[NUM_TEXT_MAX];
+
+    text[0] = '\0';
+    if (step->verdict == VERDICT_MEMORY && step->memory_files_bytes > 0)
+        (void)snprintf(text, size, ", of which %s were files",
+                       num_size_text(step->memory_files_bytes, bytes));
+    return text;
+}
+
+/* Without inodes the disk is full too, and its size is not what has to grow. */
+static bool is_out_of_inodes(const struct run_step *step)
+{
+    return step->verdict == VERDICT_DISK && step->facts.has_exited &&
+           step->facts.inodes_free == 0 && step->facts.disk_free >= VERDICT_DISK_FREE_MIN;
+}
+
+const char *run_result_hint(const struct run_result *result, char text[static RUN_HINT_MAX])
+{
+    const struct run_step *step = run_result_step(result);
+    const struct limits *limits = &result->receipt.limits;
+    char value[NUM_TEXT_MAX];
+    char files[64];
+
+    if (!result->has_receipt)
+        return NULL;
+    if (is_out_of_inodes(step)) {
+        (void)snprintf(text, RUN_HINT_MAX, "It made more than %s files, the most it may have.",
+                       limit_text(limits, LIMIT_INODES, value));
+        return text;
+    }
+    for (size_t i = 0; i < N_ELEMENTS(hints); i++) {
+        if (hints[i].verdict != step->verdict)
+            continue;
+        (void)snprintf(text, RUN_HINT_MAX, "%s%s%s%s; %s raises the limit.", hints[i].before,
+                       limit_text(limits, hints[i].limit, value), hints[i].after,
+                       files_text(step, files, sizeof(files)), limit_flag(hints[i].limit));
+        return text;
+    }
+    return NULL;
+}
+
+/* ---- JSON -------------------------------------------------------------------------------------
+ */
+
+static void put_end(struct json_writer *w, const struct run_step *step)
+{
+    const struct run_facts *facts = &step->facts;
+    char name[RUN_SIGNAL_MAX];
+
+    json_put_str(w, "verdict", verdict_name(step->verdict));
+    if (facts->has_exited && facts->signo == 0)
+        json_put_u64(w, "exit_code", facts->code);
+    else
+        json_put_null(w, "exit_code");
+    if (facts->has_exited && facts->signo != 0) {
+        json_put_u64(w, "signal", facts->signo);
+        json_put_str(w, "signal_name", run_signal_name(facts->signo, name));
+    } else {
+        json_put_null(w, "signal");
+    }
+}
+
+static void put_usage(struct json_writer *w, const struct run_step *step)
+{
+    json_put_double(w, "wall_ms", (double)step->wall_us / 1000, 3);
+    json_put_double(w, "cpu_ms", (double)step->cpu_us / 1000, 3);
+    if (step->memory_peak_bytes > 0)
+        json_put_u64(w, "memory_peak_bytes", step->memory_peak_bytes);
+    else
+        json_put_null(w, "memory_peak_bytes");
+}
+
+/* One stream of one step under "stdout" or "stderr", or its bytes as base64. */
+static int put_stream(struct json_writer *w, const struct run_result *result,
+                      const struct run_step *step, enum out_stream stream, bool is_base64)
+{
+    static const char *const keys[2][OUT_STDERR + 1] = {
+        { NULL, "stdout", "stderr" },
+        { NULL, "stdout_base64", "stderr_base64" },
+    };
+    cleanup_buf struct buf text = BUF_INIT(SIZE_MAX / 2);
+    const char *key = keys[is_base64][stream];
+    int r = 0;
+
+    if (result->log)
+        r = out_log_part(result->log, stream, step->begin, step->end, !is_base64, &text);
+    if (is_base64)
+        json_put_base64(w, key, text.data, text.len);
+    else
+        json_put_bytes(w, key, text.data, text.len);
+    return r;
+}
+
+static int put_output(struct json_writer *w, const struct run_result *result,
+                      const struct run_step *step, unsigned flags)
+{
+    for (int is_base64 = 0; is_base64 <= !!(flags & RUN_RESULT_BASE64); is_base64++)
+        for (enum out_stream stream = OUT_STDOUT; stream <= OUT_STDERR; stream++) {
+            int r = put_stream(w, result, step, stream, is_base64);
+
+            if (r < 0)
+                return r;
+        }
+    json_put_u64(w, "stdout_bytes", step->end.out - step->begin.out);
+    json_put_u64(w, "stderr_bytes", step->end.err - step->begin.err);
+    return 0;
+}
+
+static void put_files(struct json_writer *w, const struct run_result *result)
+{
+    json_array_begin(w, "files");
+    for (size_t i = 0; i < result->n_files; i++) {
+        json_object_begin(w, NULL);
+        json_put_str(w, "path", result->files[i].path);
+        json_put_u64(w, "bytes", result->files[i].bytes);
+        json_object_end(w);
+    }
+    json_array_end(w);
+}
+
+static void put_events(struct json_writer *w, const struct run_step *step)
+{
+    unsigned events = verdict_events(&step->facts, step->verdict);
+
+    json_array_begin(w, "events");
+    for (unsigned bit = 1; bit <= events; bit <<= 1)
+        if (events & bit)
+            json_put_str(w, NULL, run_event_name(bit));
+    json_array_end(w);
+}
+
+/* Only where there was more than one to go through; what an earlier step wrote is shown here. */
+static int put_steps(struct json_writer *w, const struct run_result *result, unsigned flags)
+{
+    const struct run_step *decides = run_result_step(result);
+    int r = 0;
+
+    if (result->n_planned < 2)
+        return 0;
+    json_array_begin(w, "steps");
+    for (size_t i = 0; i < result->n_steps && r == 0; i++) {
+        json_object_begin(w, NULL);
+        json_put_str(w, "name", result->steps[i].name);
+        put_end(w, &result->steps[i]);
+        put_usage(w, &result->steps[i]);
+        if (&result->steps[i] != decides)
+            r = put_output(w, result, &result->steps[i], flags);
+        json_object_end(w);
+    }
+    json_array_end(w);
+    json_put_str(w, "failed_step", decides->verdict == VERDICT_OK ? NULL : decides->name);
+    return r;
+}
+
+static void put_error(struct json_writer *w, const struct run_result *result)
+{
+    if (result->error.code == 0)
+        return;
+    json_object_begin(w, "error");
+    json_put_str(w, "wall", result->has_broken ? wall_name(result->broken) : NULL);
+    json_put_str(w, "message", result->error.msg);
+    json_put_str(w, "remedy", result->has_broken ? wall_remedy(result->broken) : NULL);
+    json_object_end(w);
+}
+
+static void put_wall(struct json_writer *w, const struct receipt *receipt, enum wall wall)
+{
+    const char *const details[N_WALLS] = {
+        [WALL_NET] = receipt->net,       [WALL_SECCOMP] = receipt->seccomp,
+        [WALL_MEMORY] = receipt->groups, [WALL_CPU] = receipt->groups,
+        [WALL_PIDS] = receipt->groups,
+    };
+    const char *name = wall_name(wall);
+
+    if (!(receipt->walls >> wall & 1))
+        json_put_bool(w, name, false);
+    else if (wall == WALL_LANDLOCK && receipt->landlock > 0)
+        json_put_u64(w, name, receipt->landlock);
+    else if (details[wall])
+        json_put_str(w, name, details[wall]);
+    else
+        json_put_bool(w, name, true);
+}
+
+static void put_limits(struct json_writer *w, const struct limits *limits)
+{
+    json_object_begin(w, "limits");
+    json_put_u64(w, "memory_bytes", limits->memory_bytes);
+    json_put_double(w, "cpus", (double)limits->cpu_milli / 1000, 3);
+    json_put_u64(w, "pids", limits->pids);
+    json_put_u64(w, "disk_bytes", limits->disk_bytes);
+    json_put_u64(w, "inodes", limits->inodes);
+    json_put_u64(w, "wall_ms", limits->wall_ms);
+    json_put_u64(w, "cpu_ms", limits->cpu_ms);
+    json_put_u64(w, "output_keep_bytes", limits->output_keep);
+    json_put_u64(w, "output_max_bytes", limits->output_max);
+    json_object_end(w);
+}
+
+static void put_receipt(struct json_writer *w, const struct run_result *result)
+{
+    const struct receipt *receipt = &result->receipt;
+
+    if (!result->has_receipt) {
+        json_put_null(w, "receipt");
+        return;
+    }
+    json_object_begin(w, "receipt");
+    json_put_str(w, "backend", receipt->backend);
+    json_object_begin(w, "walls");
+    for (enum wall wall = 0; wall < N_WALLS; wall++)
+        put_wall(w, receipt, wall);
+    json_object_end(w);
+    json_put_str(w, "accounting", receipt->accounting);
+    put_limits(w, &receipt->limits);
+    json_object_end(w);
+}
+
+int run_result_json(const struct run_result *result, unsigned flags, struct buf *ret)
+{
+    const struct run_step *step = run_result_step(result);
+    char hint[RUN_HINT_MAX];
+    struct json_writer w;
+    int ended;
+    int r;
+
+    json_writer_init(&w, ret, flags & RUN_RESULT_PRETTY);
+    json_object_begin(&w, NULL);
+    json_put_u64(&w, "schema", RUN_SCHEMA);
+    json_put_str(&w, "id", result->id);
+    json_put_str(&w, "language", result->language);
+    put_end(&w, step);
+    r = put_output(&w, result, step, flags);
+    json_put_bool(&w, "truncated", result->log && out_log_is_truncated(result->log));
+    put_usage(&w, step);
+    json_put_u64(&w, "survivors", result->survivors);
+    put_files(&w, result);
+    put_events(&w, step);
+    if (r == 0)
+        r = put_steps(&w, result, flags);
+    put_error(&w, result);
+    if (run_result_hint(result, hint))
+        json_put_str(&w, "hint", hint);
+    put_receipt(&w, result);
+    json_object_end(&w);
+    ended = json_writer_end(&w);
+    return r < 0 ? r : ended;
+}
