@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* conf/keys.h - the table of settings that keys.def is. */
+#pragma once
+
+#include "conf/value.h"
+
+enum key_id {
+#define KEY(ID, name, KIND, value, flag, env, arg, RULE, help) KEY_##ID,
+#include "conf/keys.def"
+#undef KEY
+    N_KEYS,
+};
+
+/* What a project file may do to a setting.  Such files come with cloned repositories, so they may
+ * make a box tighter and nothing else. */
+enum key_rule {
+    KEY_RULE_MIN,      /* lower the number */
+    KEY_RULE_CLOSED,   /* name a backend that is at least as closed */
+    KEY_RULE_UNION,    /* add walls */
+    KEY_RULE_FREE,     /* set it: no protection depends on it */
+    KEY_RULE_OPERATOR, /* nothing: naming it is an error */
+};
+
+struct key {
+    enum key_id id;
+    const char *name; /* as in YAML, sections joined by dots */
+    enum value_kind kind;
+    const char *value; /* the default as one would write it; "" is worked out */
+    const char *flag;  /* without the dashes; NULL */
+    const char *env;
+    const char *arg; /* name of the argument in help */
+    enum key_rule rule;
+    const char *help;
+};
+
+/* Of all N_KEYS. */
+const struct key *key_at(enum key_id id);
+
+/* NULL when there is none. */
+const struct key *key_by_name(const char *name);
+const struct key *key_by_env(const char *env);
+
+/* The rule in one word for the manual: "tighten", "add", "set" or "never". */
+const char *key_rule_word(enum key_rule rule);

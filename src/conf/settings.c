@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* conf/settings.c - merging a value into the settings, and the settings' meaning. */
+#include "conf/settings.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+
+/* Where the number of a key lies in struct limits; keys.def begins with the limits. */
+static const size_t limit_fields[] = {
+    [KEY_TIMEOUT] = offsetof(struct limits, wall_ms),
+    [KEY_CPU_TIME] = offsetof(struct limits, cpu_ms),
+    [KEY_MEMORY] = offsetof(struct limits, memory_bytes),
+    [KEY_CPUS] = offsetof(struct limits, cpu_milli),
+    [KEY_PIDS] = offsetof(struct limits, pids),
+    [KEY_DISK] = offsetof(struct limits, disk_bytes),
+    [KEY_INODES] = offsetof(struct limits, inodes),
+    [KEY_OUTPUT_MAX] = offsetof(struct limits, output_max),
+    [KEY_OUTPUT_KEEP] = offsetof(struct limits, output_keep),
+};
+
+static void limit_put(struct limits *limits, enum key_id id, uint64_t number)
+{
+    memcpy((char *)limits + limit_fields[id], &number, sizeof(number));
+}
+
+static uint64_t limit_get(const struct limits *limits, enum key_id id)
+{
+    uint64_t number;
+
+    memcpy(&number, (const char *)limits + limit_fields[id], sizeof(number));
+    return number;
+}
+
+/* One limit among defaults, so that the layer which set it is the one that is blamed. */
+static int check_limit(enum key_id id, uint64_t number, struct gb_err *err)
+{
+    struct limits said = { 0 };
+
+    if (id >= N_ELEMENTS(limit_fields))
+        return 0;
+    limit_put(&said, id, number);
+    said = limits_or(said, limits_default());
+    return limits_check(&said, err);
+}
+
+/* What a project file's word comes to; false when it asks for more than there is. */
+static bool tighten(const struct key *key, const struct value *now, struct value *value)
+{
+    switch (key->rule) {
+    case KEY_RULE_MIN:
+        /* 0: nothing was said so far (CPU time, which follows from other limits). */
+        return now->number == 0 || value->number <= now->number;
+    case KEY_RULE_CLOSED:
+        return backend_closedness((enum backend_choice)value->number) >=
+               backend_closedness((enum backend_choice)now->number);
+    case KEY_RULE_UNION:
+        value->number |= now->number;
+        return true;
+    case KEY_RULE_FREE:
+        return true;
+    case KEY_RULE_OPERATOR:
+        break;
+    }
+    return false;
+}
+
+static int refuse_operators(const struct origin *origin, struct gb_err *err)
+{
+    return gb_fail(err, -EPERM, GB_BLAME_CALLER,
+                   "%s may not set this: it comes with the project\n"
+                   "if you have read it and trust it: glovebox config trust .",
+                   origin->kind == ORIGIN_DOTENV ? "a .env file" : "a project file");
+}
+
+int settings_apply(struct settings *settings, const struct key *key, struct value *value,
+                   const struct origin *origin, bool is_tightening, struct gb_err *err)
+{
+    struct setting *set = &settings->set[key->id];
+    int r = check_limit(key->id, value->number, err);
+
+    if (r < 0)
+        return r;
+    if (is_tightening && key->rule == KEY_RULE_OPERATOR)
+        return refuse_operators(origin, err);
+    if (is_tightening && !tighten(key, &set->value, value)) {
+        set->is_capped = true;
+        set->capped = *origin;
+        return 0;
+    }
+    /* Trees named on the command line come in addition, and first on PATH. */
+    if (value_is_list(key->kind) && origin->kind == ORIGIN_FLAG) {
+        r = value_prepend(&set->value, value, err);
+        if (r < 0)
+            return r;
+    } else {
+        value_clear(&set->value);
+        set->value = *value;
+        *value = (struct value){ 0 };
+    }
+    set->origin = *origin;
+    set->is_capped = false;
+    return 0;
+}
+
+static bool is_projects(const struct origin *origin)
+{
+    return origin->kind == ORIGIN_PROJECT || origin->kind == ORIGIN_DOTENV;
+}
+
+static int finish_limits(struct settings *settings, struct gb_err *err)
+{
+    struct setting *cpu_time = &settings->set[KEY_CPU_TIME];
+    struct limits said = { 0 };
+
+    for (enum key_id id = 0; id < N_ELEMENTS(limit_fields); id++)
+        if (settings->set[id].origin.kind != ORIGIN_DEFAULT)
+            limit_put(&said, id, settings->set[id].value.number);
+    settings->limits = limits_or(said, limits_default());
+    if (is_projects(&cpu_time->origin)) {
+        struct limits full = said;
+
+        full.cpu_ms = 0;
+        settings->limits = limits_min(settings->limits, limits_or(full, limits_default()));
+    }
+    for (enum key_id id = 0; id < N_ELEMENTS(limit_fields); id++)
+        settings->set[id].value.number = limit_get(&settings->limits, id);
+    return limits_check(&settings->limits, err);
+}
+
+int settings_finish(struct settings *settings, struct gb_err *err)
+{
+    const struct setting *set = settings->set;
+    wall_set require = (wall_set)set[KEY_REQUIRE].value.number;
+
+    settings->backend = (enum backend_choice)set[KEY_BACKEND].value.number;
+    settings->image = set[KEY_IMAGE].value.text;
+    settings->allow_missing = (wall_set)set[KEY_ALLOW_MISSING].value.number & ~require;
+    settings->must_hold = WALLS_ALL & ~settings->allow_missing;
+    settings->toolchains = (const char *const *)set[KEY_TOOLCHAINS].value.items;
+    settings->uid_base = set[KEY_UID_BASE].value.number;
+    settings->run_dir = set[KEY_RUN_DIR].value.text;
+    settings->state_dir = set[KEY_STATE_DIR].value.text;
+    settings->color = (enum color_mode)set[KEY_COLOR].value.number;
+    return finish_limits(settings, err);
+}
+
+void settings_clear(struct settings *settings)
+{
+    for (size_t i = 0; i < N_KEYS; i++)
+        value_clear(&settings->set[i].value);
+    for (size_t i = 0; i < SETTINGS_FILES_MAX; i++)
+        free(settings->files[i]);
+    *settings = (struct settings){ 0 };
+}
+
+int origin_text(const struct origin *origin, const struct key *key, struct buf *ret)
+{
+    switch (origin->kind) {
+    case ORIGIN_DEFAULT:
+        return buf_puts(ret, "default");
+    case ORIGIN_FLAG:
+        return buf_printf(ret, "--%s", key->flag);
+    case ORIGIN_ENVIRONMENT:
+        return buf_puts(ret, key->env);
+    default:
+        return buf_printf(ret, "%s:%u", origin->path, origin->line);
+    }
+}
+
+static int refuse(const struct settings *settings, enum key_id id, struct gb_err *err)
+{
+    cleanup_buf struct buf where = BUF_INIT(4096);
+
+    (void)origin_text(&settings->set[id].origin, key_at(id), &where);
+    return gb_wrap(err, err->code, "%s", where.data ? where.data : key_at(id)->name);
+}
+
+static int check_backend(const struct settings *settings, struct gb_err *err)
+{
+    if (settings->backend == BACKEND_DISABLED)
+        (void)gb_fail(err, -EPERM, GB_BLAME_HOST,
+                      "running code is disabled\nto allow it set backend to native there, or say "
+                      "--backend native");
+    else if (settings->backend == BACKEND_DOCKER)
+        (void)gb_fail(err, -ENOSYS, GB_BLAME_CALLER,
+                      "this build has no docker backend\n"
+                      "use the native one, which needs no Docker: --backend native");
+    else
+        return 0;
+    return refuse(settings, KEY_BACKEND, err);
+}
+
+static int check_dir(const struct settings *settings, enum key_id id, struct gb_err *err)
+{
+    if (settings->set[id].value.text)
+        return 0;
+    return gb_fail(err, -ENOENT, GB_BLAME_HOST, "no place for %s: HOME is not set\nset HOME or %s",
+                   key_at(id)->name, key_at(id)->env);
+}
+
+int settings_check(const struct settings *settings, struct gb_err *err)
+{
+    struct gb_err unused = { 0 };
+    int r;
+
+    if (!err)
+        err = &unused;
+    r = check_backend(settings, err);
+    if (r < 0)
+        return r;
+    if (strcmp(settings->image, "host") != 0) {
+        (void)gb_fail(err, -ENOSYS, GB_BLAME_CALLER,
+                      "image '%.100s': this build has only the image 'host'", settings->image);
+        return refuse(settings, KEY_IMAGE, err);
+    }
+    r = check_dir(settings, KEY_RUN_DIR, err);
+    return r < 0 ? r : check_dir(settings, KEY_STATE_DIR, err);
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* conf/settings.h - what all layers of configuration together say, and who said it.
+ *
+ *    flags  >  GLOVEBOX_*  >  .env  >  project file  >  user's file  >  system's file  >  defaults
+ *
+ * Project files (glovebox.yaml, else config/config.yaml, and .env in the working directory) may
+ * come with a cloned repository.  Unless the user has trusted them (conf/trust.h) they can only
+ * tighten, each key by the rule of its row in keys.def.
+ *
+ * Invariants
+ *  1. Nothing below conf/ reads a configuration: it is given these values.
+ *  2. limits are complete and pass limits_check().
+ *  3. Pointers belong to the struct and live until settings_clear().
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "box/limits.h"
+#include "box/walls.h"
+#include "conf/keys.h"
+#include "conf/value.h"
+
+struct buf;
+struct gb_err;
+
+enum origin_kind {
+    ORIGIN_DEFAULT,
+    ORIGIN_SYSTEM,
+    ORIGIN_USER,
+    ORIGIN_PROJECT,
+    ORIGIN_DOTENV,
+    ORIGIN_ENVIRONMENT,
+    ORIGIN_FLAG,
+};
+
+struct origin {
+    enum origin_kind kind;
+    const char *path; /* of files; NULL */
+    unsigned line;    /* of files */
+};
+
+struct setting {
+    struct value value;
+    struct origin origin;
+    bool is_capped;       /* a project file asked for more than it may: */
+    struct origin capped; /* that file */
+};
+
+#define SETTINGS_FILES_MAX 5
+
+struct settings {
+    struct limits limits;
+    enum backend_choice backend;
+    const char *image;
+    wall_set allow_missing;
+    wall_set must_hold; /* every wall but allow_missing, and what `require` names in any case */
+    const char *const *toolchains; /* NULL-terminated; NULL for none */
+    uint64_t uid_base;
+    const char *run_dir;   /* NULL when the environment names no place; settings_check() tells */
+    const char *state_dir; /* the same */
+    enum color_mode color;
+
+    struct setting set[N_KEYS];
+    char *files[SETTINGS_FILES_MAX]; /* the paths that origins point to */
+};
+
+/* A command line option that is a key, as it was written. */
+struct flag_text {
+    enum key_id key;
+    const char *text;
+};
+
+struct settings_input {
+    const char *dir;         /* of the project; NULL: the working directory */
+    bool is_without_project; /* its files are not read */
+    char *const *env;        /* NULL-terminated */
+    uid_t uid;
+    const struct flag_text *flags; /* in the order of the command line */
+    size_t n_flags;
+};
+
+/* Reads all layers.  Errors blame the caller and name the place: "glovebox.yaml:3: …",
+ * "GLOVEBOX_MEMORY: …", "--memory: …".  The caller owes a settings_clear(), also after a
+ * failure. */
+int settings_load(struct settings *settings, const struct settings_input *input,
+                  struct gb_err *err);
+void settings_clear(struct settings *settings);
+
+/* Can this build make a box with them at all?  Refuses a backend or an image that it does not
+ * have, a backend that is disabled, and directories that no variable names. */
+int settings_check(const struct settings *settings, struct gb_err *err);
+
+/* "default", "--timeout", "GLOVEBOX_TIMEOUT", "glovebox.yaml:3". */
+int origin_text(const struct origin *origin, const struct key *key, struct buf *ret);
+
+/* ---- for layers.c ------------------------------------------------------------------------- */
+
+/* One layer's word on one key; `value` is emptied when it is taken.  is_tightening: the origin is
+ * a project file that nobody trusts. */
+int settings_apply(struct settings *settings, const struct key *key, struct value *value,
+                   const struct origin *origin, bool is_tightening, struct gb_err *err);
+
+/* All layers have been applied: fills the typed values. */
+int settings_finish(struct settings *settings, struct gb_err *err);
