@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cli/cmd_doctor.c - `glovebox doctor`: the arguments of the command. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "cli/command.h"
+#include "cli/doctor_args.h"
+#include "conf/settings.h"
+
+static const struct opt options[] = {
+    { OPT_FLAG, "json", .offset = offsetof(struct doctor_args, is_json), .help = "as JSON" },
+    { OPT_FLAG, "plan", .offset = offsetof(struct doctor_args, wants_plan),
+      .help = "print the steps that build a box, and build none" },
+    { OPT_TEXT, "delegate", .offset = offsetof(struct doctor_args, delegate), .arg = "USER",
+      .help = "as root: make groups in which USER's boxes have limits" },
+    { OPT_KEY, .key = KEY_BACKEND },
+    { OPT_KEY, .key = KEY_TOOLCHAINS },
+    { OPT_KEY, .key = KEY_COLOR },
+    OPT_HELP_ROW,
+    { 0 },
+};
+
+/* A user's name is handed to look-ups and file names: never a path, never an option. */
+static int check(const struct doctor_args *args, struct gb_err *err)
+{
+    if (!args->delegate)
+        return 0;
+    if (args->wants_plan)
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "--delegate and --plan exclude each other");
+    if (!*args->delegate || *args->delegate == '-' || strpbrk(args->delegate, "/:\n"))
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "--delegate: '%.100s' is no user's name",
+                       args->delegate);
+    return 0;
+}
+
+static int doctor_call(const struct call *call, struct gb_err *err)
+{
+    struct settings settings = { 0 };
+    struct doctor_args args = { 0 };
+    struct parsed parsed = { 0 };
+    int r = command_parse(call, &args, &parsed, err);
+
+    if (r > 0) {
+        parsed_clear(&parsed);
+        return 0;
+    }
+    if (r == 0)
+        r = command_no_operands(&parsed, err);
+    if (r == 0)
+        r = check(&args, err);
+    if (r == 0)
+        r = command_settings(call, &parsed, &settings, err);
+    if (r == 0)
+        r = doctor_run(&args, &settings, err);
+    settings_clear(&settings);
+    parsed_clear(&parsed);
+    return r;
+}
+
+const struct cmd cmd_doctor = {
+    .name = "doctor",
+    .help = "Tell which walls this machine can build, and how to mend the others",
+    .usages = { "[OPTIONS]" },
+    .options = options,
+    .run = doctor_call,
+};

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cli/cmd_exec.c - `glovebox exec`: its arguments, checked before anything is started. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+#include "cli/command.h"
+#include "cli/exec_args.h"
+#include "cli/exec_paths.h"
+#include "conf/environment.h"
+#include "conf/nearest.h"
+#include "conf/settings.h"
+#include "run/language.h"
+
+/* As on the command line. */
+struct given {
+    const char *language;
+    const char *code;
+    const char *workdir;
+    const char *workspace;
+    const char *net;
+    struct text_list env;
+    struct text_list files;
+    struct text_list outs;
+    bool has_stdin;
+    bool is_json;
+};
+
+#define AT(field) .offset = offsetof(struct given, field)
+static const struct opt options[] = {
+    { OPT_TEXT, "language", 'l', AT(language), "LANG", "instead of the file's ending or #! line" },
+    { OPT_TEXT, "code", 'c', AT(code), "CODE", "run this text" },
+    { OPT_LIST, "file", 0, AT(files), "HOST[:BOX]", "copy a file into the box" },
+    { OPT_LIST, "out", 0, AT(outs), "BOX[:HOST]", "copy a file out of it afterwards" },
+    { OPT_TEXT, "workspace", 0, AT(workspace), "DIR", "copy a directory in, and changes back" },
+    { OPT_TEXT, "workdir", 0, AT(workdir), "DIR", "where it runs in the box [/workspace]" },
+    { OPT_LIST, "env", 0, AT(env), "NAME=VALUE", "set a variable" },
+    { OPT_FLAG, "stdin", 0, AT(has_stdin), NULL, "let it read this command's stdin" },
+    { OPT_KEY, .key = KEY_TIMEOUT },
+    { OPT_KEY, .key = KEY_CPU_TIME },
+    { OPT_KEY, .key = KEY_MEMORY },
+    { OPT_KEY, .key = KEY_CPUS },
+    { OPT_KEY, .key = KEY_PIDS },
+    { OPT_KEY, .key = KEY_DISK },
+    { OPT_KEY, .key = KEY_OUTPUT_MAX },
+    { OPT_TEXT, "net", 0, AT(net), "none", "network: none, and nothing else in this build" },
+    { OPT_KEY, .key = KEY_BACKEND },
+    { OPT_KEY, .key = KEY_IMAGE },
+    { OPT_KEY, .key = KEY_TOOLCHAINS },
+    { OPT_KEY, .key = KEY_REQUIRE },
+    { OPT_KEY, .key = KEY_ALLOW_MISSING },
+    { OPT_FLAG, "json", 0, AT(is_json), NULL, "one JSON document with output, verdict, receipt" },
+    { OPT_KEY, .key = KEY_COLOR },
+    OPT_HELP_ROW,
+    { 0 },
+};
+
+/* What args points to. */
+struct store {
+    struct exec_args args;
+    struct buf code;
+    const char **env;
+    struct exec_file files[EXEC_FILES_MAX];
+    struct exec_out outs[EXEC_FILES_MAX];
+    char *texts[2 * EXEC_FILES_MAX];
+    size_t n_texts;
+};
+
+static struct store *store_new(void)
+{
+    struct store *store = calloc(1, sizeof(*store));
+
+    if (store)
+        store->code = (struct buf)BUF_INIT(EXEC_CODE_MAX);
+    return store;
+}
+
+static void store_free(struct store *store)
+{
+    for (size_t i = 0; i < store->args.n_files; i++)
+        close(store->files[i].fd);
+    for (size_t i = 0; i < store->n_texts; i++)
+        free(store->texts[i]);
+    free(store->env);
+    buf_clear(&store->code);
+    free(store);
+}
+DEFINE_CLEANUP(struct store *, store_free)
+
+static int out_of_memory(struct gb_err *err)
+{
+    return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+}
+
+/* ---- what is to run ------------------------------------------------------------------------- */
+
+static int choose_source(const struct given *given, const struct parsed *parsed,
+                         struct exec_args *args, struct gb_err *err)
+{
+    const char *file = parsed->n_operands ? parsed->operands[0] : NULL;
+
+    if (parsed->n_operands > 1)
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
+                       "'%.100s': one FILE only; arguments of the program stand behind --",
+                       parsed->operands[1]);
+    if (file && given->code)
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "-c CODE and '%.100s' exclude each other",
+                       file);
+    if (!file && !given->code && !parsed->n_rest)
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
+                       "what is to run? Name a FILE, - for stdin, -c CODE, or -- PROGRAM");
+    args->source = given->code              ? EXEC_INLINE
+                   : !file                  ? EXEC_PROGRAM
+                   : strcmp(file, "-") == 0 ? EXEC_STDIN
+                                            : EXEC_FILE;
+    if (args->source == EXEC_STDIN && given->has_stdin)
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
+                       "- and --stdin exclude each other: both would read stdin");
+    if (args->source == EXEC_PROGRAM && given->language)
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "-l needs a FILE, - or -c CODE");
+    return 0;
+}
+
+static int find_language(const char *name, const struct language **ret, struct gb_err *err)
+{
+    struct nearest near = { .text = name };
+
+    *ret = language_by_name(name);
+    if (*ret)
+        return 0;
+    for (size_t i = 0; language_at(i); i++) {
+        nearest_offer(&near, language_at(i)->name);
+        for (const char *const *alias = language_at(i)->aliases; *alias; alias++)
+            nearest_offer(&near, *alias);
+    }
+    return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "unknown language '%.100s'%s%s%s", name,
+                   nearest_best(&near) ? ", did you mean '" : "",
+                   nearest_best(&near) ? nearest_best(&near) : "", nearest_best(&near) ? "'?" : "");
+}
+
+/* -l was checked before; now the code is there. */
+static int guess_language(const char *file, struct exec_args *args, struct gb_err *err)
+{
+    if (args->language)
+        return 0;
+    if (args->source == EXEC_FILE)
+        args->language = language_by_path(file);
+    if (!args->language)
+        args->language = language_by_shebang(args->code, args->code_len);
+    if (args->language)
+        return 0;
+    return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "%.100s: which language is it? Say -l LANG",
+                   args->source == EXEC_FILE    ? file
+                   : args->source == EXEC_STDIN ? "stdin"
+                                                : "-c");
+}
+
+/* The file keeps its name in the box, unless its compiler could not make sense of it. */
+static int name_source(const char *file, bool is_regular, struct exec_args *args,
+                       struct gb_err *err)
+{
+    const char *base = is_regular ? path_base(file) : "";
+    size_t len = strlen(base);
+
+    if (len && len <= NAME_MAX &&
+        (!args->language->needs_ending || language_by_path(base) == args->language)) {
+        memcpy(args->name, base, len + 1);
+        return exec_check_text("the file's name", base, err);
+    }
+    language_file_name(args->language, args->code, args->code_len, args->name);
+    return 0;
+}
+
+static int load_code(const struct given *given, const char *file, struct store *store,
+                     struct gb_err *err)
+{
+    struct exec_args *args = &store->args;
+    bool is_regular = false;
+    int r = 0;
+
+    if (args->source == EXEC_INLINE)
+        r = buf_puts(&store->code, given->code) < 0 ? out_of_memory(err) : 0;
+    else
+        r = exec_read_code(file, &store->code, &is_regular, err);
+    if (r < 0)
+        return r;
+    args->code = store->code.data;
+    args->code_len = store->code.len;
+    r = guess_language(file, args, err);
+    return r < 0 ? r : name_source(file, is_regular, args, err);
+}
+
+/* ---- what it gets --------------------------------------------------------------------------- */
+
+static int take_env(const struct text_list *list, struct store *store, struct gb_err *err)
+{
+    if (list->n > EXEC_ENV_MAX)
+        return gb_fail(err, -E2BIG, GB_BLAME_CALLER, "--env: more than %d variables", EXEC_ENV_MAX);
+    store->env = calloc(list->n + 1, sizeof(*store->env));
+    if (!store->env)
+        return out_of_memory(err);
+    for (size_t i = 0; i < list->n; i++) {
+        cleanup_free char *name = strndup(list->items[i], strcspn(list->items[i], "="));
+
+        if (!name)
+            return out_of_memory(err);
+        if (!list->items[i][strlen(name)])
+            return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "--env: '%.100s' is not NAME=VALUE",
+                           name);
+        if (!environment_is_name(name))
+            return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
+                           "--env: '%.100s' is no name: letters, digits and _ make one", name);
+        store->env[i] = list->items[i];
+    }
+    store->args.env = store->env;
+    store->args.n_env = list->n;
+    return 0;
+}
+
+static int take_files(const struct given *given, struct store *store, struct gb_err *err)
+{
+    struct exec_args *args = &store->args;
+    int r = 0;
+
+    if (given->files.n > EXEC_FILES_MAX || given->outs.n > EXEC_FILES_MAX)
+        return gb_fail(err, -E2BIG, GB_BLAME_CALLER,
+                       "more than %d files; --workspace takes a directory", EXEC_FILES_MAX);
+    for (size_t i = 0; r == 0 && i < given->files.n; i++) {
+        r = exec_parse_file(given->files.items[i], &store->files[i], &store->texts[store->n_texts],
+                            err);
+        if (r == 0) {
+            store->n_texts++;
+            args->n_files++;
+        }
+    }
+    for (size_t i = 0; r == 0 && i < given->outs.n; i++) {
+        r = exec_parse_out(given->outs.items[i], &store->outs[i], &store->texts[store->n_texts],
+                           err);
+        if (r == 0) {
+            store->n_texts++;
+            args->n_outs++;
+        }
+    }
+    args->files = store->files;
+    args->outs = store->outs;
+    return r;
+}
+
+static int take_args(const struct parsed *parsed, struct exec_args *args, struct gb_err *err)
+{
+    static char *const none[] = { NULL };
+    size_t bytes = 0;
+
+    args->args = parsed->n_rest ? parsed->rest : none;
+    args->n_args = parsed->n_rest;
+    for (size_t i = 0; i < args->n_args; i++)
+        bytes += strlen(args->args[i]) + 8;
+    for (size_t i = 0; i < args->n_env; i++)
+        bytes += strlen(args->env[i]) + 8;
+    if (args->n_args > EXEC_ARGS_MAX || bytes > EXEC_ARGS_BYTES_MAX)
+        return gb_fail(err, -E2BIG, GB_BLAME_CALLER,
+                       "arguments and --env are too long: 56 KiB and %d arguments are allowed\n"
+                       "hand over more with --file or --stdin",
+                       EXEC_ARGS_MAX);
+    if (args->source == EXEC_PROGRAM && !*args->args[0])
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "the program's name is empty");
+    return 0;
+}
+
+static int take_places(const struct given *given, struct exec_args *args, struct gb_err *err)
+{
+    args->workdir = given->workdir;
+    args->workspace = given->workspace;
+    if (given->net && strcmp(given->net, "none") != 0)
+        return gb_fail(err, -ENOSYS, GB_BLAME_CALLER,
+                       "--net '%.100s': this build has no network rules, only none", given->net);
+    if (given->workdir && (!path_is_clean_absolute(given->workdir) || !given->workdir[1]))
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
+                       "--workdir: '%.200s' is no absolute path without '.' and '..'",
+                       given->workdir);
+    if (given->workdir && exec_check_text("--workdir", given->workdir, err) < 0)
+        return -EILSEQ;
+    return given->workspace ? exec_check_workspace(given->workspace, err) : 0;
+}
+
+/* The cheap checks first; stdin is read last. */
+static int take_all(const struct given *given, const struct parsed *parsed, struct store *store,
+                    struct gb_err *err)
+{
+    struct exec_args *args = &store->args;
+    int r = choose_source(given, parsed, args, err);
+
+    args->has_stdin = given->has_stdin;
+    args->is_json = given->is_json;
+    if (r == 0 && given->language)
+        r = find_language(given->language, &args->language, err);
+    if (r == 0)
+        r = take_places(given, args, err);
+    if (r == 0)
+        r = take_env(&given->env, store, err);
+    if (r == 0)
+        r = take_args(parsed, args, err);
+    if (r == 0)
+        r = take_files(given, store, err);
+    return r;
+}
+
+static int exec_given(const struct call *call, const struct given *given,
+                      const struct parsed *parsed, struct gb_err *err)
+{
+    cleanup_with(store_freep) struct store *store = store_new();
+    struct settings settings = { 0 };
+    int r = store ? take_all(given, parsed, store, err) : out_of_memory(err);
+
+    if (r == 0)
+        r = command_settings(call, parsed, &settings, err);
+    if (r == 0)
+        r = settings_check(&settings, err);
+    if (r == 0 && store->args.source != EXEC_PROGRAM)
+        r = load_code(given, parsed->n_operands ? parsed->operands[0] : "", store, err);
+    if (r == 0)
+        r = exec_run(&store->args, &settings, err);
+    settings_clear(&settings);
+    return r;
+}
+
+static int exec_call(const struct call *call, struct gb_err *err)
+{
+    struct given given = { 0 };
+    struct parsed parsed = { 0 };
+    int r = command_parse(call, &given, &parsed, err);
+
+    if (r == 0)
+        r = exec_given(call, &given, &parsed, err);
+    else if (r > 0)
+        r = 0;
+    parsed_clear(&parsed);
+    free(given.env.items);
+    free(given.files.items);
+    free(given.outs.items);
+    return r;
+}
+
+const struct cmd cmd_exec = {
+    .name = "exec",
+    .help = "Run a program in a box of its own",
+    .usages = {
+        "[OPTIONS] FILE | - | -c CODE [-- ARGS...]",
+        "[OPTIONS] -- PROGRAM [ARGS...]",
+    },
+    .options = options,
+    .run = exec_call,
+};

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cli/command.c - the table of commands, and what all of them do first. */
+#include "cli/command.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/fd.h"
+#include "cli/help.h"
+#include "conf/nearest.h"
+#include "conf/settings.h"
+
+#define HELP_MAX 65536
+
+static const struct cmd *const commands[] = {
+    &cmd_exec, &cmd_doctor, &cmd_config_show, &cmd_config_trust, &cmd_version, NULL,
+};
+
+const struct cmd *command_at(size_t n)
+{
+    return n < N_ELEMENTS(commands) ? commands[n] : NULL;
+}
+
+/* The number of words of name that argv begins with, all of them; else 0. */
+static size_t match(const char *name, char *const *argv)
+{
+    size_t n = 0;
+
+    while (argv[n]) {
+        size_t len = strcspn(name, " ");
+
+        if (strlen(argv[n]) != len || strncmp(argv[n], name, len) != 0)
+            return 0;
+        n++;
+        if (!name[len])
+            return n;
+        name += len + 1;
+    }
+    return 0;
+}
+
+/* "config" alone, or with a second word that is none of its own. */
+static int fail_group(char *const *argv, struct gb_err *err)
+{
+    cleanup_buf struct buf names = BUF_INIT(1024);
+    size_t len = strlen(argv[0]);
+
+    for (const struct cmd *const *cmd = commands; *cmd; cmd++)
+        if (strncmp((*cmd)->name, argv[0], len) == 0 && (*cmd)->name[len] == ' ')
+            buf_printf(&names, "%s'glovebox %s'", names.len ? " or " : "", (*cmd)->name);
+    if (!names.len)
+        return 0;
+    return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "say %s", names.data);
+}
+
+static void fail_unknown(const char *word, struct gb_err *err)
+{
+    struct nearest near = { .text = word };
+    const char *best;
+
+    for (const struct cmd *const *cmd = commands; *cmd; cmd++)
+        nearest_offer(&near, (*cmd)->name);
+    best = nearest_best(&near);
+    (void)gb_fail(err, -EINVAL, GB_BLAME_CALLER, "unknown %s '%.100s'%s%s%s",
+                  *word == '-' ? "option" : "command", word, best ? ", did you mean '" : "",
+                  best ? best : "; 'glovebox --help' lists them", best ? "'?" : "");
+}
+
+const struct cmd *command_find(char *const *argv, size_t *ret_n, struct gb_err *err)
+{
+    for (const struct cmd *const *cmd = commands; *cmd; cmd++) {
+        size_t n = match((*cmd)->name, argv);
+
+        if (n) {
+            *ret_n = n;
+            return *cmd;
+        }
+    }
+    if (fail_group(argv, err) == 0)
+        fail_unknown(argv[0], err);
+    return NULL;
+}
+
+int command_print(const struct buf *text, struct gb_err *err)
+{
+    int r = buf_error(text);
+
+    if (r < 0)
+        return gb_fail(err, r, GB_BLAME_HOST, "out of memory");
+    r = fd_write_full(STDOUT_FILENO, text->data, text->len);
+    return r < 0 ? gb_fail(err, r, GB_BLAME_HOST, "writing to stdout: %s", strerror(-r)) : 0;
+}
+
+int command_parse(const struct call *call, void *target, struct parsed *ret, struct gb_err *err)
+{
+    cleanup_buf struct buf text = BUF_INIT(HELP_MAX);
+    int r = options_parse(call->cmd->options, call->argv, target, ret, err);
+
+    if (r < 0)
+        return gb_wrap(err, r, "%s", call->cmd->name);
+    if (!ret->wants_help)
+        return 0;
+    help_command(call->cmd, &text);
+    r = command_print(&text, err);
+    return r < 0 ? r : 1;
+}
+
+int command_settings(const struct call *call, const struct parsed *parsed, struct settings *ret,
+                     struct gb_err *err)
+{
+    const struct settings_input input = {
+        .env = call->env,
+        .uid = geteuid(),
+        .flags = parsed->flags,
+        .n_flags = parsed->n_flags,
+    };
+
+    return settings_load(ret, &input, err);
+}
+
+int command_no_operands(const struct parsed *parsed, struct gb_err *err)
+{
+    if (parsed->n_operands || parsed->has_rest)
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "unexpected argument '%.100s'",
+                       parsed->n_operands ? parsed->operands[0] : "--");
+    return 0;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cli/exec_args.h - what `glovebox exec` was asked, checked.
+ *
+ * Limits, walls, backend, image and toolchains are not here: they are keys, and the settings hold
+ * them with the flags merged in (and settings->set[KEY_…].origin tells whether anybody said so).
+ *
+ * Texts are argv's own or the struct's; all live until exec_run() returns.  Everything has been
+ * checked that can be checked without a box: exec_run() fails only for reasons of the host.
+ */
+#pragma once
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct gb_err;
+struct language;
+struct settings;
+
+/* What a program gets from its command line travels in one frame. */
+#define EXEC_ARGS_MAX       4000
+#define EXEC_ENV_MAX        1000
+#define EXEC_ARGS_BYTES_MAX 57344 /* arguments and environment together */
+#define EXEC_FILES_MAX      256
+#define EXEC_CODE_MAX       (64u << 20)
+
+enum exec_source {
+    EXEC_FILE,    /* FILE */
+    EXEC_STDIN,   /* "-" */
+    EXEC_INLINE,  /* -c CODE */
+    EXEC_PROGRAM, /* no code: args are the program and its arguments */
+};
+
+/* --file HOST[:BOX] */
+struct exec_file {
+    const char *host;
+    const char *box; /* below the working directory of the box, or absolute; no "." or ".." in it */
+    int fd;          /* open for reading, a regular file */
+    uint64_t size;
+    unsigned mode; /* 0644, or 0755 when its owner may execute it */
+};
+
+/* --out BOX[:HOST] */
+struct exec_out {
+    const char *box;  /* as above */
+    const char *host; /* the file to write; its directory exists */
+};
+
+struct exec_args {
+    enum exec_source source;
+    const struct language *language; /* NULL for EXEC_PROGRAM */
+    const char *code;                /* code_len bytes; NULL for EXEC_PROGRAM */
+    size_t code_len;
+    char name[NAME_MAX + 1]; /* of the source file in the box: "hello.py" */
+    char *const *args;       /* NULL-terminated */
+    size_t n_args;
+    const char *const *env; /* "K=V", NULL-terminated */
+    size_t n_env;
+    const struct exec_file *files;
+    size_t n_files;
+    const struct exec_out *outs;
+    size_t n_outs;
+    const char *workdir;   /* in the box, clean and absolute; NULL: the workspace */
+    const char *workspace; /* a directory of the host that is copied in and back; NULL */
+    bool has_stdin;        /* --stdin: the program reads ours */
+    bool is_json;
+};
+
+/* Runs it; the exit code, or a negative errno when nothing could be run. */
+int exec_run(const struct exec_args *args, const struct settings *settings, struct gb_err *err);

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cli/exec_paths.c - the paths on `glovebox exec`'s command line: code, files in, files out. */
+#include "cli/exec_paths.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "json/utf8.h"
+
+#define READ_STEP 65536
+
+/* The caller named it, so the caller can repair it. */
+static int fail_path(struct gb_err *err, const char *what, const char *path)
+{
+    int saved = errno;
+
+    return gb_fail(err, -saved, GB_BLAME_CALLER, "%s%.200s: %s", what, path, strerror(saved));
+}
+
+int exec_check_text(const char *what, const char *text, struct gb_err *err)
+{
+    if (utf8_is_valid(text, strlen(text)))
+        return 0;
+    return gb_fail(err, -EILSEQ, GB_BLAME_CALLER, "%s: '%.200s' is not UTF-8", what, text);
+}
+
+static int read_all(int fd, const char *name, struct buf *ret, struct gb_err *err)
+{
+    for (;;) {
+        int r = buf_reserve(ret, READ_STEP);
+        ssize_t n;
+
+        if (r == -EMSGSIZE)
+            return gb_fail(err, -EFBIG, GB_BLAME_CALLER, "%.200s: code may have at most 64 MiB",
+                           name);
+        if (r < 0)
+            return gb_fail(err, r, GB_BLAME_HOST, "%.200s: out of memory", name);
+        n = fd_read_full(fd, ret->data + ret->len, READ_STEP);
+        if (n < 0)
+            return gb_fail(err, (int)n, GB_BLAME_HOST, "%.200s: %s", name, strerror((int)-n));
+        ret->len += (size_t)n;
+        ret->data[ret->len] = '\0';
+        if (n < READ_STEP)
+            return 0;
+    }
+}
+
+int exec_read_code(const char *file, struct buf *ret, bool *ret_is_regular, struct gb_err *err)
+{
+    cleanup_close int fd = -1;
+    struct stat st;
+
+    *ret_is_regular = false;
+    if (strcmp(file, "-") == 0)
+        return read_all(STDIN_FILENO, "stdin", ret, err);
+    fd = open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return fail_path(err, "", file);
+    if (S_ISDIR(st.st_mode))
+        return gb_fail(err, -EISDIR, GB_BLAME_CALLER, "%.200s: is a directory, not a program",
+                       file);
+    *ret_is_regular = S_ISREG(st.st_mode);
+    return read_all(fd, file, ret, err);
+}
+
+/* A copy of arg cut at its last colon; *ret_second is NULL when there is none. */
+static char *split(const char *what, const char *arg, char **ret_second, struct gb_err *err)
+{
+    char *text;
+    char *colon;
+
+    if (exec_check_text(what, arg, err) < 0)
+        return NULL;
+    text = strdup(arg);
+    if (!text) {
+        (void)gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+        return NULL;
+    }
+    colon = strrchr(text, ':');
+    if (colon)
+        *colon++ = '\0';
+    *ret_second = colon;
+    return text;
+}
+
+static int check_box_path(const char *what, const char *path, struct gb_err *err)
+{
+    if (path_is_below(path) || (path_is_clean_absolute(path) && path[1]))
+        return 0;
+    return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
+                   "%s: '%.200s' is no path in the box: neither '.' nor '..' nor a slash at the "
+                   "end may be in it",
+                   what, path);
+}
+
+int exec_parse_file(const char *arg, struct exec_file *ret, char **ret_text, struct gb_err *err)
+{
+    char *box = NULL;
+    cleanup_free char *text = split("--file", arg, &box, err);
+    cleanup_close int fd = -1;
+    struct stat st;
+    int r;
+
+    if (!text)
+        return -EINVAL;
+    r = check_box_path("--file", box ? box : path_base(text), err);
+    if (r < 0)
+        return r;
+    /* O_NONBLOCK: a fifo is refused below, not waited for. */
+    fd = open(text, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return fail_path(err, "--file: ", text);
+    if (!S_ISREG(st.st_mode))
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "--file: %.200s: is no regular file%s", text,
+                       S_ISDIR(st.st_mode) ? "; --workspace takes a directory" : "");
+    *ret = (struct exec_file){
+        .host = text,
+        .box = box ? box : path_base(text),
+        .fd = take_fd(&fd),
+        .size = (uint64_t)st.st_size,
+        .mode = st.st_mode & S_IXUSR ? 0755 : 0644,
+    };
+    *ret_text = take_ptr(text);
+    return 0;
+}
+
+/* The directory that the file will be written to is there, and the file itself is none. */
+static int check_target(const char *path, struct gb_err *err)
+{
+    const char *slash = strrchr(path, '/');
+    cleanup_free char *dir = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+    struct stat st;
+
+    if (!dir)
+        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+    if (!*path || !*path_base(path))
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "--out: '%.200s' is no file name", path);
+    if (faccessat(AT_FDCWD, dir, W_OK | X_OK, AT_EACCESS) < 0)
+        return fail_path(err, "--out: ", dir);
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "--out: %.200s: is no regular file", path);
+    return 0;
+}
+
+int exec_parse_out(const char *arg, struct exec_out *ret, char **ret_text, struct gb_err *err)
+{
+    char *host = NULL;
+    cleanup_free char *text = split("--out", arg, &host, err);
+    int r;
+
+    if (!text)
+        return -EINVAL;
+    r = check_box_path("--out", text, err);
+    if (r == 0)
+        r = check_target(host ? host : path_base(text), err);
+    if (r < 0)
+        return r;
+    *ret = (struct exec_out){ .box = text, .host = host ? host : path_base(text) };
+    *ret_text = take_ptr(text);
+    return 0;
+}
+
+int exec_check_workspace(const char *dir, struct gb_err *err)
+{
+    struct stat st;
+
+    if (stat(dir, &st) < 0)
+        return fail_path(err, "--workspace: ", dir);
+    if (!S_ISDIR(st.st_mode))
+        return gb_fail(err, -ENOTDIR, GB_BLAME_CALLER, "--workspace: %.200s: is no directory", dir);
+    if (faccessat(AT_FDCWD, dir, R_OK | W_OK | X_OK, AT_EACCESS) < 0)
+        return fail_path(err, "--workspace: ", dir);
+    return 0;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cli/exec_paths.h - the paths on `glovebox exec`'s command line: code, files in, files out. */
+#pragma once
+
+#include "cli/exec_args.h"
+
+struct buf;
+
+/* Reads FILE, or stdin for "-", whole.  Anything but a directory will do: a pipe is a way to hand
+ * over code too.  *ret_is_regular: a file with a name of its own. */
+int exec_read_code(const char *file, struct buf *ret, bool *ret_is_regular, struct gb_err *err);
+
+/* "HOST[:BOX]" and "BOX[:HOST]", split at the last colon.  ret points into a text that the caller
+ * frees: *ret_text.  exec_parse_file() opens the file; the caller closes it. */
+int exec_parse_file(const char *arg, struct exec_file *ret, char **ret_text, struct gb_err *err);
+int exec_parse_out(const char *arg, struct exec_out *ret, char **ret_text, struct gb_err *err);
+
+/* A directory that can be read and written. */
+int exec_check_workspace(const char *dir, struct gb_err *err);
+
+/* Names travel as UTF-8 (JSON): other bytes are refused.  what: "--file". */
+int exec_check_text(const char *what, const char *text, struct gb_err *err);

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cli/main.c - finds the command and runs it.
+ *
+ * Nothing is read or prepared before a command asks for it: `glovebox version` must start as fast
+ * as a program that does nothing.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "cli/command.h"
+#include "cli/help.h"
+#include "cli/term.h"
+
+#define TEXT_MAX 262144
+
+/* A file that is opened must never become stdin, stdout or stderr because the caller had closed
+ * it. */
+static int open_standard_fds(struct gb_err *err)
+{
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd ? O_WRONLY : O_RDONLY) != fd)
+            return gb_fail_sys(err, "/dev/null");
+    return 0;
+}
+
+static int print(void (*write)(struct buf *ret), struct gb_err *err)
+{
+    cleanup_buf struct buf text = BUF_INIT(TEXT_MAX);
+
+    write(&text);
+    return command_print(&text, err);
+}
+
+/* `glovebox help [COMMAND]` and what may stand in place of a command; -ENOENT when it is none. */
+static int run_option(char *const *argv, struct gb_err *err)
+{
+    bool wants_help = strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "-h") == 0;
+
+    if (wants_help || (strcmp(argv[0], "help") == 0 && !argv[1]))
+        return print(help_all, err);
+    if (strcmp(argv[0], "--dump-options") == 0)
+        return print(help_dump, err);
+    return -ENOENT;
+}
+
+static int run_command(char *const *argv, char *const *env, struct gb_err *err)
+{
+    static char help[] = "--help";
+    char *const only_help[] = { help, NULL };
+    bool wants_help = strcmp(argv[0], "help") == 0;
+    struct call call = { .env = env };
+    size_t n = 0;
+
+    if (wants_help)
+        argv++;
+    call.cmd = command_find(argv, &n, err);
+    if (!call.cmd)
+        return -EINVAL;
+    call.argv = wants_help ? only_help : argv + n;
+    return call.cmd->run(&call, err);
+}
+
+static int run(char *const *argv, char *const *env, struct gb_err *err)
+{
+    static char version[] = "version";
+    char *const only_version[] = { version, NULL };
+    int r = open_standard_fds(err);
+
+    if (r < 0)
+        return r;
+    if (!argv[0])
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
+                       "which command?\n'glovebox --help' lists them");
+    if (strcmp(argv[0], "--version") == 0 && !argv[1])
+        return run_command(only_version, env, err);
+    r = run_option(argv, err);
+    return r == -ENOENT ? run_command(argv, env, err) : r;
+}
+
+int main(int argc, char **argv, char **env)
+{
+    struct gb_err err = { 0 };
+    int r = run(argc > 0 ? argv + 1 : argv, env, &err);
+
+    if (r >= 0)
+        return r;
+    term_error(&err, COLOR_AUTO, env);
+    return term_exit_code(&err);
+}
