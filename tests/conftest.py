@@ -87,7 +87,7 @@ def _delegate(user):
     return sorted(set(host.group_directories(lambda _: True)) - before, reverse=True)
 
 
-@pytest.fixture(params=["root", "ordinary"])
+@pytest.fixture(scope="session", params=["root", "ordinary"])
 def host_user(request):
     """Who starts glovebox: None (root), then an ordinary user."""
     return None if request.param == "root" else request.getfixturevalue("ordinary_user")

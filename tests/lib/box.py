@@ -6,15 +6,13 @@ Result and never raise for what a program or glovebox did.  An outer timeout of 
 glovebox that hangs and says so (`hung`).  start() gives a Living box: its output streams, its
 standard input stays open, and the host can look at its processes.
 
-A sequence of words (argv=…) is run by a one-line shell program, since the command line takes
-languages; `exec` keeps it the run's main process.
+run(argv=[…]) starts a program of the box itself, without a language.
 """
 import collections
 import contextlib
 import json
 import os
 import selectors
-import shlex
 import shutil
 import signal
 import subprocess
@@ -76,9 +74,6 @@ def command(code=None, *, path=None, argv=None, args=(), files=(), out=(), env=N
             stdin=None, as_json=True, options=(), binary=None, **limits):
     """The words of a `glovebox exec`.  files and out: "HOST:BOX" strings, paths, or pairs."""
     words = [str(binary or place.binary()), "exec"]
-    if argv is not None:
-        code = "exec " + " ".join(shlex.quote(str(word)) for word in argv)
-        limits.setdefault("language", "sh")
     for name, value in limits.items():
         if value is not None:
             words += [OPTIONS[name], str(value)]
@@ -91,6 +86,8 @@ def command(code=None, *, path=None, argv=None, args=(), files=(), out=(), env=N
     words += ["--stdin"] if stdin is not None else []
     words += ["--json"] if as_json else []
     words += [str(option) for option in options]
+    if argv is not None:
+        return [*words, "--", *map(str, argv)]
     words += [str(path)] if path is not None else ["-c", code]
     words += ["--", *map(str, args)] if args else []
     return words
