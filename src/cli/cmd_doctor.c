@@ -13,7 +13,7 @@ static const struct opt options[] = {
     { OPT_FLAG, "plan", .offset = offsetof(struct doctor_args, wants_plan),
       .help = "print the steps that build a box, and build none" },
     { OPT_TEXT, "delegate", .offset = offsetof(struct doctor_args, delegate), .arg = "USER",
-      .help = "as root: make groups in which USER's boxes have limits" },
+      .help = "as root: make groups for the limits of USER's boxes" },
     { OPT_KEY, .key = KEY_BACKEND },
     { OPT_KEY, .key = KEY_TOOLCHAINS },
     { OPT_KEY, .key = KEY_COLOR },

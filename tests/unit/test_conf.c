@@ -1,0 +1,782 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* unit/test_conf.c - the layers of configuration: who may say what, and who is believed.
+ *
+ * Each test has a directory of its own with a system's file (sys/), a user's (user/glovebox/), a
+ * project (project/) and a state directory (state/glovebox); it is removed afterwards.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/fd.h"
+#include "box/limits.h"
+#include "conf/dirs.h"
+#include "conf/settings.h"
+#include "conf/sha256.h"
+#include "conf/trust.h"
+#include "conf/yaml.h"
+
+#include <cmocka.h>
+
+#define SYSTEM  "sys/config.yaml"
+#define USER    "user/glovebox/config.yaml"
+#define PROJECT "project/glovebox.yaml"
+#define FOREIGN "project/config/config.yaml"
+#define DOTENV  "project/.env"
+
+#define ENV_MAX   16
+#define FLAGS_MAX 8
+
+struct place {
+    char root[64];
+    char project[96];
+    char *env[ENV_MAX + 1];
+    size_t n_env;
+    struct flag_text flags[FLAGS_MAX];
+    size_t n_flags;
+    struct settings settings;
+    struct gb_err err;
+};
+
+static void add_env(struct place *place, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void add_env(struct place *place, const char *fmt, ...)
+{
+    va_list ap;
+
+    assert_true(place->n_env < ENV_MAX);
+    va_start(ap, fmt);
+    assert_true(vasprintf(&place->env[place->n_env++], fmt, ap) >= 0);
+    va_end(ap);
+}
+
+static void make_dir(const struct place *place, const char *name)
+{
+    char path[256];
+
+    (void)snprintf(path, sizeof(path), "%s/%s", place->root, name);
+    assert_int_equal(mkdir(path, 0755), 0);
+}
+
+static int setup(void **state)
+{
+    struct place *place = calloc(1, sizeof(*place));
+
+    assert_non_null(place);
+    (void)snprintf(place->root, sizeof(place->root), "/tmp/glovebox-conf-XXXXXX");
+    assert_non_null(mkdtemp(place->root));
+    (void)snprintf(place->project, sizeof(place->project), "%s/project", place->root);
+    make_dir(place, "sys");
+    make_dir(place, "user");
+    make_dir(place, "user/glovebox");
+    make_dir(place, "project");
+    make_dir(place, "project/config");
+    add_env(place, "HOME=%s", place->root);
+    add_env(place, "CONFIGURATION_DIRECTORY=%s/sys", place->root);
+    add_env(place, "XDG_CONFIG_HOME=%s/user", place->root);
+    add_env(place, "XDG_STATE_HOME=%s/state", place->root);
+    add_env(place, "XDG_RUNTIME_DIR=%s/run", place->root);
+    *state = place;
+    return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    return remove(path);
+}
+
+static int teardown(void **state)
+{
+    struct place *place = *state;
+
+    settings_clear(&place->settings);
+    for (size_t i = 0; i < place->n_env; i++)
+        free(place->env[i]);
+    (void)nftw(place->root, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    free(place);
+    return 0;
+}
+
+static void put(const struct place *place, const char *name, const char *text)
+{
+    cleanup_close int fd = -1;
+    char path[256];
+
+    (void)snprintf(path, sizeof(path), "%s/%s", place->root, name);
+    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    assert_true(fd >= 0);
+    assert_int_equal(fd_write_full(fd, text, strlen(text)), 0);
+}
+
+static void flag(struct place *place, enum key_id key, const char *text)
+{
+    assert_true(place->n_flags < FLAGS_MAX);
+    place->flags[place->n_flags++] = (struct flag_text){ key, text };
+}
+
+static int load(struct place *place)
+{
+    const struct settings_input input = {
+        .dir = place->project,
+        .env = place->env,
+        .uid = 1000,
+        .flags = place->flags,
+        .n_flags = place->n_flags,
+    };
+
+    settings_clear(&place->settings);
+    place->err = (struct gb_err){ 0 };
+    return settings_load(&place->settings, &input, &place->err);
+}
+
+static void load_ok(struct place *place)
+{
+    if (load(place) < 0)
+        fail_msg("%s", place->err.msg);
+}
+
+static void expect_message(const struct place *place, const char *part)
+{
+    if (!strstr(place->err.msg, part))
+        fail_msg("'%s' is not in '%s'", part, place->err.msg);
+}
+
+static void load_fails(struct place *place, const char *part)
+{
+    assert_true(load(place) < 0);
+    assert_int_equal(place->err.blame, GB_BLAME_CALLER);
+    expect_message(place, part);
+}
+
+static void expect_origin(const struct place *place, enum key_id key, const char *ending)
+{
+    cleanup_buf struct buf text = BUF_INIT(4096);
+
+    assert_int_equal(origin_text(&place->settings.set[key].origin, key_at(key), &text), 0);
+    if (text.len < strlen(ending) || strcmp(text.data + text.len - strlen(ending), ending) != 0)
+        fail_msg("origin of %s is '%s', not '%s'", key_at(key)->name, text.data, ending);
+}
+
+/* ---- layers -------------------------------------------------------------------------------- */
+
+static void test_defaults_are_those_of_the_box(void **state)
+{
+    struct place *place = *state;
+    struct limits limits = limits_default();
+    char run_dir[128];
+
+    load_ok(place);
+    assert_memory_equal(&place->settings.limits, &limits, sizeof(limits));
+    assert_int_equal(place->settings.backend, BACKEND_NATIVE);
+    assert_string_equal(place->settings.image, "host");
+    assert_int_equal(place->settings.must_hold, WALLS_ALL);
+    assert_int_equal(place->settings.allow_missing, 0);
+    assert_null(place->settings.toolchains);
+    (void)snprintf(run_dir, sizeof(run_dir), "%s/run/glovebox", place->root);
+    assert_string_equal(place->settings.run_dir, run_dir);
+    for (enum key_id id = 0; id < N_KEYS; id++)
+        expect_origin(place, id, "default");
+    assert_int_equal(settings_check(&place->settings, &place->err), 0);
+}
+
+/* The text of each default in keys.def reads back as the number that limits_default() has. */
+static void test_documented_defaults_are_the_real_ones(void **state)
+{
+    struct place *place = *state;
+
+    load_ok(place);
+    for (enum key_id id = 0; id < N_KEYS; id++) {
+        const struct key *key = key_at(id);
+        cleanup_buf struct buf text = BUF_INIT(4096);
+
+        if (!*key->value)
+            continue;
+        assert_int_equal(value_format(key->kind, &place->settings.set[id].value, &text), 0);
+        assert_string_equal(text.data, key->value);
+    }
+}
+
+static void test_a_stronger_layer_wins(void **state)
+{
+    struct place *place = *state;
+
+    put(place, SYSTEM, "limits:\n  timeout: 100\n");
+    load_ok(place);
+    assert_int_equal(place->settings.limits.wall_ms, 100000);
+    expect_origin(place, KEY_TIMEOUT, "sys/config.yaml:2");
+
+    put(place, USER, "# mine\nlimits:\n  timeout: 90s\n");
+    load_ok(place);
+    assert_int_equal(place->settings.limits.wall_ms, 90000);
+    expect_origin(place, KEY_TIMEOUT, "user/glovebox/config.yaml:3");
+
+    put(place, PROJECT, "limits: {timeout: 80}\n");
+    load_ok(place);
+    assert_int_equal(place->settings.limits.wall_ms, 80000);
+    expect_origin(place, KEY_TIMEOUT, "project/glovebox.yaml:1");
+
+    put(place, DOTENV, "\nGLOVEBOX_TIMEOUT=70\n");
+    load_ok(place);
+    assert_int_equal(place->settings.limits.wall_ms, 70000);
+    expect_origin(place, KEY_TIMEOUT, "project/.env:2");
+
+    add_env(place, "GLOVEBOX_TIMEOUT=2m");
+    load_ok(place);
+    assert_int_equal(place->settings.limits.wall_ms, 120000);
+    expect_origin(place, KEY_TIMEOUT, "GLOVEBOX_TIMEOUT");
+
+    flag(place, KEY_TIMEOUT, "3m");
+    flag(place, KEY_TIMEOUT, "4m");
+    load_ok(place);
+    assert_int_equal(place->settings.limits.wall_ms, 240000);
+    expect_origin(place, KEY_TIMEOUT, "--timeout");
+}
+
+static void test_cpu_time_follows_wall_time_and_cpus(void **state)
+{
+    struct place *place = *state;
+
+    put(place, USER, "limits:\n  timeout: 10\n  cpus: 2.5\n");
+    load_ok(place);
+    assert_int_equal(place->settings.limits.cpu_ms, 25000);
+    flag(place, KEY_CPU_TIME, "3");
+    load_ok(place);
+    assert_int_equal(place->settings.limits.cpu_ms, 3000);
+}
+
+static void test_kept_output_follows_a_lower_maximum(void **state)
+{
+    struct place *place = *state;
+
+    flag(place, KEY_OUTPUT_MAX, "1m");
+    load_ok(place);
+    assert_int_equal(place->settings.limits.output_max, 1 << 20);
+    assert_int_equal(place->settings.limits.output_keep, 1 << 20);
+}
+
+static void test_flags_add_toolchains_in_front(void **state)
+{
+    struct place *place = *state;
+    char first[128];
+
+    put(place, USER, "host:\n  toolchains:\n    - /opt/a\n    - ~/b/\n");
+    add_env(place, "GLOVEBOX_COLOR=never");
+    flag(place, KEY_TOOLCHAINS, "/opt/c");
+    flag(place, KEY_TOOLCHAINS, "/opt/d");
+    load_ok(place);
+    assert_string_equal(place->settings.toolchains[0], "/opt/c");
+    assert_string_equal(place->settings.toolchains[1], "/opt/d");
+    assert_string_equal(place->settings.toolchains[2], "/opt/a");
+    (void)snprintf(first, sizeof(first), "%s/b", place->root);
+    assert_string_equal(place->settings.toolchains[3], first);
+    assert_null(place->settings.toolchains[4]);
+
+    put(place, USER, "host:\n  toolchains: []\n");
+    place->n_flags = 0;
+    load_ok(place);
+    assert_null(place->settings.toolchains);
+    expect_origin(place, KEY_TOOLCHAINS, "config.yaml:2");
+}
+
+static void test_require_takes_back_what_may_be_missing(void **state)
+{
+    struct place *place = *state;
+
+    put(place, USER, "allow_missing: [landlock, memory]\n");
+    put(place, PROJECT, "require: memory\n");
+    load_ok(place);
+    assert_int_equal(place->settings.allow_missing, 1u << WALL_LANDLOCK);
+    assert_int_equal(place->settings.must_hold, WALLS_ALL & ~(1u << WALL_LANDLOCK));
+}
+
+/* ---- project files only tighten ------------------------------------------------------------ */
+
+static void test_a_project_cannot_raise_a_limit(void **state)
+{
+    struct place *place = *state;
+
+    put(place, PROJECT, "limits:\n  timeout: 1h\n  memory: 64m\n  cpu_time: 1h\n");
+    put(place, DOTENV, "GLOVEBOX_PIDS=30000\nGLOVEBOX_MEMORY=128m\n");
+    load_ok(place);
+    assert_int_equal(place->settings.limits.wall_ms, 30000);
+    assert_int_equal(place->settings.limits.cpu_ms, 30000);
+    assert_int_equal(place->settings.limits.memory_bytes, 64 << 20);
+    assert_int_equal(place->settings.limits.pids, 128);
+    expect_origin(place, KEY_TIMEOUT, "default");
+    assert_true(place->settings.set[KEY_TIMEOUT].is_capped);
+    assert_int_equal(place->settings.set[KEY_TIMEOUT].capped.line, 2);
+    assert_int_equal(place->settings.set[KEY_PIDS].capped.kind, ORIGIN_DOTENV);
+    expect_origin(place, KEY_MEMORY, "glovebox.yaml:3");
+
+    flag(place, KEY_TIMEOUT, "50");
+    load_ok(place);
+    assert_int_equal(place->settings.limits.wall_ms, 50000);
+    assert_false(place->settings.set[KEY_TIMEOUT].is_capped);
+}
+
+static void test_a_project_cannot_enable_what_is_disabled(void **state)
+{
+    struct place *place = *state;
+
+    put(place, USER, "backend: disabled\n");
+    put(place, PROJECT, "backend: native\n");
+    load_ok(place);
+    assert_int_equal(place->settings.backend, BACKEND_DISABLED);
+    assert_true(place->settings.set[KEY_BACKEND].is_capped);
+    assert_true(settings_check(&place->settings, &place->err) < 0);
+    expect_message(place, "user/glovebox/config.yaml:1: running code is disabled");
+
+    put(place, USER, "backend: native\n");
+    put(place, PROJECT, "backend: disabled\n");
+    load_ok(place);
+    assert_int_equal(place->settings.backend, BACKEND_DISABLED);
+}
+
+static void test_operator_keys_are_an_error_in_a_project(void **state)
+{
+    static const char *const rows[][2] = {
+        { "allow_missing: all", "GLOVEBOX_ALLOW_MISSING=all" },
+        { "host.toolchains: [/root]", "GLOVEBOX_TOOLCHAINS=/root" },
+        { "native.uid_base: 100000", "GLOVEBOX_UID_BASE=100000" },
+        { "run_dir: /tmp/x", "GLOVEBOX_RUN_DIR=/tmp/x" },
+        { "state_dir: /tmp/x", "GLOVEBOX_STATE_DIR=/tmp/x" },
+    };
+    struct place *place = *state;
+    size_t n_operator = 0;
+
+    for (enum key_id id = 0; id < N_KEYS; id++)
+        n_operator += key_at(id)->rule == KEY_RULE_OPERATOR;
+    assert_int_equal(n_operator, sizeof(rows) / sizeof(rows[0]));
+    for (size_t i = 0; i < n_operator; i++) {
+        put(place, DOTENV, "");
+        put(place, PROJECT, rows[i][0]);
+        load_fails(place, "project/glovebox.yaml:1: ");
+        expect_message(place, "a project file may not set this");
+        expect_message(place, "\nif you have read it and trust it: glovebox config trust .");
+        put(place, PROJECT, "");
+        put(place, DOTENV, rows[i][1]);
+        load_fails(place, "project/.env:1: ");
+        put(place, DOTENV, "");
+        put(place, USER, rows[i][0]);
+        load_ok(place);
+        put(place, USER, "");
+    }
+}
+
+static void test_the_real_environment_beats_dotenv_untouched(void **state)
+{
+    struct place *place = *state;
+
+    put(place, DOTENV, "GLOVEBOX_TIMEOUT=5\nGLOVEBOX_ALLOW_MISSING=all\nOTHER=1\n");
+    add_env(place, "GLOVEBOX_TIMEOUT=20");
+    add_env(place, "GLOVEBOX_ALLOW_MISSING=landlock");
+    load_ok(place);
+    assert_int_equal(place->settings.limits.wall_ms, 20000);
+    assert_int_equal(place->settings.allow_missing, 1u << WALL_LANDLOCK);
+}
+
+/* ---- trust --------------------------------------------------------------------------------- */
+
+static void trust(struct place *place, bool is_revoked, size_t expected)
+{
+    char state_dir[128];
+    size_t n = 99;
+
+    (void)snprintf(state_dir, sizeof(state_dir), "%s/state/glovebox", place->root);
+    if (trust_set(state_dir, place->project, is_revoked, &n, &place->err) < 0)
+        fail_msg("%s", place->err.msg);
+    assert_int_equal(n, expected);
+}
+
+static void test_a_trusted_project_may_do_all(void **state)
+{
+    struct place *place = *state;
+
+    put(place, PROJECT, "limits:\n  timeout: 1h\nallow_missing: landlock\n");
+    put(place, DOTENV, "GLOVEBOX_PIDS=500\n");
+    load_fails(place, "may not set this");
+    trust(place, false, 2);
+    load_ok(place);
+    assert_int_equal(place->settings.limits.wall_ms, 3600000);
+    assert_int_equal(place->settings.limits.pids, 500);
+    assert_int_equal(place->settings.allow_missing, 1u << WALL_LANDLOCK);
+
+    /* One changed byte, and it is an ordinary project file again. */
+    put(place, DOTENV, "GLOVEBOX_PIDS=501\n");
+    load_ok(place);
+    assert_int_equal(place->settings.limits.pids, 128);
+    put(place, PROJECT, "limits:\n  timeout: 2h\nallow_missing: landlock\n");
+    load_fails(place, "may not set this");
+
+    trust(place, false, 2);
+    load_ok(place);
+    trust(place, true, 0);
+    load_fails(place, "may not set this");
+}
+
+static void test_trust_is_for_one_directory(void **state)
+{
+    struct place *place = *state;
+    char other[128];
+
+    put(place, PROJECT, "allow_missing: landlock\n");
+    trust(place, false, 1);
+    make_dir(place, "other");
+    put(place, "other/glovebox.yaml", "allow_missing: landlock\n");
+    (void)snprintf(other, sizeof(other), "%s/other", place->root);
+    memcpy(place->project, other, strlen(other) + 1);
+    load_fails(place, "may not set this");
+    trust(place, false, 1);
+    load_ok(place);
+    (void)snprintf(place->project, sizeof(place->project), "%s/project", place->root);
+    load_ok(place);
+}
+
+static void test_a_list_that_others_can_write_is_not_believed(void **state)
+{
+    struct place *place = *state;
+    char path[160];
+
+    put(place, PROJECT, "limits:\n  timeout: 5\n");
+    trust(place, false, 1);
+    (void)snprintf(path, sizeof(path), "%s/state/glovebox/trusted", place->root);
+    assert_int_equal(chmod(path, 0666), 0);
+    load_fails(place, "others may write to it");
+}
+
+static void test_nothing_to_trust_is_an_error(void **state)
+{
+    struct place *place = *state;
+    char state_dir[128];
+    size_t n;
+
+    (void)snprintf(state_dir, sizeof(state_dir), "%s/state/glovebox", place->root);
+    assert_int_equal(trust_set(state_dir, place->project, false, &n, &place->err), -ENOENT);
+    expect_message(place, "there is no glovebox.yaml");
+    assert_true(trust_set(state_dir, "/nowhere", false, &n, &place->err) < 0);
+}
+
+static void test_an_operators_file_that_others_can_write_is_refused(void **state)
+{
+    struct place *place = *state;
+    char path[160];
+
+    put(place, USER, "limits: {timeout: 5}\n");
+    (void)snprintf(path, sizeof(path), "%s/" USER, place->root);
+    assert_int_equal(chmod(path, 0664), 0);
+    load_fails(place, "others may write to it");
+}
+
+static void test_sha256_agrees_with_the_standard(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *hash;
+    } rows[] = {
+        { "", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" },
+        { "abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad" },
+        { "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+          "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1" },
+        { "abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmn"
+          "hijklmnoijklmnopjklmnopqklmnopqrlmnopqrsmnopqrstnopqrstu",
+          "cf5b16a778af8380036ce59e7b0492370b249b11e8f07a51afac45037afee9d1" },
+    };
+    char text[SHA256_TEXT_SIZE];
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        sha256_text(rows[i].text, strlen(rows[i].text), text);
+        assert_string_equal(text, rows[i].hash);
+    }
+}
+
+/* ---- the layout of other programs ---------------------------------------------------------- */
+
+static void test_s1_layout_is_read(void **state) /* S1-03 */
+{
+    struct place *place = *state;
+
+    put(place, FOREIGN,
+        "models: &m\n  - name: x\n    deep: [[1], {a: *m}]\n"
+        "tools:\n  search: {key: 1}\n  code_execution:\n    enabled: true\n"
+        "    sandbox: restricted\n    timeout: 20\n    memory_limit: \"256m\"\n"
+        "    # end\nlogging: !custom {}\n");
+    load_ok(place);
+    assert_int_equal(place->settings.limits.wall_ms, 20000);
+    assert_int_equal(place->settings.limits.memory_bytes, 256 << 20);
+    assert_int_equal(place->settings.backend, BACKEND_NATIVE);
+    expect_origin(place, KEY_MEMORY, "project/config/config.yaml:10");
+
+    put(place, FOREIGN, "tools: {code_execution: {enabled: false, sandbox: native}}\n");
+    load_ok(place);
+    assert_int_equal(place->settings.backend, BACKEND_DISABLED);
+
+    put(place, FOREIGN, "tools: {code_execution: {sandbox: docker}}\n");
+    load_ok(place);
+    assert_true(settings_check(&place->settings, &place->err) < 0);
+    expect_message(place, "config.yaml:1: this build has no docker backend\nuse the native one");
+
+    put(place, FOREIGN, "tools:\n  code_execution:\n    sandbox: none\n");
+    load_fails(place, "config/config.yaml:3: tools.code_execution.sandbox: 'none' cannot be used: "
+                      "allowed is native, restricted, docker, disabled");
+    put(place, FOREIGN, "tools:\n  code_execution:\n    timout: 3\n");
+    load_fails(place, "did you mean 'tools.code_execution.timeout'?");
+
+    /* Ours takes its place. */
+    put(place, PROJECT, "limits: {timeout: 7}\n");
+    load_ok(place);
+    assert_int_equal(place->settings.limits.wall_ms, 7000);
+}
+
+static void test_disabling_holds_in_a_trusted_file_in_any_order(void **state)
+{
+    struct place *place = *state;
+
+    put(place, USER, "tools: {code_execution: {sandbox: native, enabled: no}}\n");
+    load_ok(place);
+    assert_int_equal(place->settings.backend, BACKEND_DISABLED);
+    put(place, USER, "tools: {code_execution: {enabled: no, sandbox: native}}\n");
+    load_ok(place);
+    assert_int_equal(place->settings.backend, BACKEND_DISABLED);
+}
+
+/* ---- bad input ----------------------------------------------------------------------------- */
+
+static void test_mistakes_in_yaml_name_file_line_and_remedy(void **state)
+{
+    static const char *const rows[][2] = {
+        { "limits:\n  timeuot: 3", "glovebox.yaml:2: limits.timeuot: unknown key" },
+        { "limits:\n  timeuot: 3", "did you mean 'limits.timeout'?" },
+        { "timeout: 3", "did you mean 'limits.timeout'?" },
+        { "zzz: 3", "glovebox.yaml:1: zzz: unknown key 'zzz'" },
+        { "limits:\n  timeout: 0", "glovebox.yaml:2: limits.timeout: '0' is out of range" },
+        { "limits: {timeout: -1}", "'-1' cannot be used" },
+        { "limits: {timeout: .nan}", "'.nan' cannot be used" },
+        { "limits: {timeout: 99999999999999999999}", "is out of range" },
+        { "limits: {timeout: 1e9}", "cannot be used" },
+        { "limits: {memory: 12q}", "allowed is more than 0 bytes" },
+        { "limits: {memory: 1}", "1 MiB to" },
+        { "limits: {pids: 1.5}", "allowed is a whole number" },
+        { "limits: {cpus: 0}", "is out of range" },
+        { "limits: {timeout: }", "limits.timeout: has no value" },
+        { "limits: {timeout: [1]}", "takes no list" },
+        { "limits: {timeout: {a: 1}}", "limits.timeout.a: unknown key" },
+        { "limits: 3", "limits: is a section" },
+        { "limits: [a]", "limits: is a section" },
+        { "backend: foo", "allowed is native, docker or disabled" },
+        { "color: blue", "allowed is auto, always or never" },
+        { "require: wal", "no wall is named 'wal'" },
+        { "image: ''", "image: '' cannot be used" },
+        { "color: auto\ncolor: never", "glovebox.yaml:2: color: was set in line 1 already" },
+        { "a: &x 1\nb: *x", "anchors and tags are not read here" },
+        { "color: *x", "aliases are not read here" },
+        { "color: !!str auto", "anchors and tags" },
+        { "[a, b]", "glovebox.yaml:1: expected 'key: value', not a list" },
+        { "just text", "glovebox.yaml:1: expected 'key: value'" },
+        { "a: 1\n---\nb: 2", "more than one document" },
+        { "{[a]: 1}", "a key must be a plain word" },
+        { "require: [[memory]]", "a list may hold only plain values" },
+        { "color: \"a\\0b\"", "NUL" },
+        { "color: auto\n\tx: 1", "glovebox.yaml:2: " },
+        { "a: b: c", "glovebox.yaml:1: " },
+        { "color: \xff", "glovebox.yaml:1: " },
+    };
+    struct place *place = *state;
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        put(place, PROJECT, rows[i][0]);
+        load_fails(place, rows[i][1]);
+    }
+}
+
+static void test_empty_files_and_sections_say_nothing(void **state)
+{
+    static const char *const rows[] = { "", "\n", "# only\n", "---\n", "~", "limits:\n", "{}" };
+    struct place *place = *state;
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        put(place, PROJECT, rows[i]);
+        put(place, FOREIGN, rows[i]);
+        load_ok(place);
+    }
+}
+
+static void test_yaml_is_bounded(void **state)
+{
+    cleanup_buf struct buf text = BUF_INIT(4 << 20);
+    struct place *place = *state;
+
+    for (unsigned i = 0; i < 1000000; i++)
+        buf_putc(&text, '[');
+    put(place, PROJECT, text.data);
+    load_fails(place, "glovebox.yaml:1: ");
+
+    buf_reset(&text);
+    for (unsigned i = 0; i < 1 << 20; i++)
+        buf_putc(&text, '#');
+    put(place, PROJECT, text.data);
+    load_fails(place, "larger than 1 MiB");
+
+    buf_reset(&text);
+    for (unsigned i = 0; i < 17; i++)
+        buf_puts(&text, "{a: ");
+    put(place, PROJECT, text.data);
+    load_fails(place, "nested deeper than 16 levels");
+
+    buf_reset(&text);
+    for (unsigned i = 0; i < 1100; i++)
+        buf_printf(&text, "k%u: 1\n", i);
+    put(place, PROJECT, text.data);
+    load_fails(place, "more than 1024 keys");
+}
+
+static void test_a_foreign_file_cannot_nest_without_end(void **state)
+{
+    cleanup_buf struct buf text = BUF_INIT(4 << 20);
+    struct place *place = *state;
+
+    buf_puts(&text, "x: ");
+    for (unsigned i = 0; i < 900000; i++)
+        buf_putc(&text, '[');
+    put(place, FOREIGN, text.data);
+    load_fails(place, "nested deeper than 64 levels");
+}
+
+static void test_a_fifo_is_no_configuration(void **state)
+{
+    struct place *place = *state;
+    char path[160];
+
+    (void)snprintf(path, sizeof(path), "%s/" PROJECT, place->root);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    load_fails(place, "not a regular file");
+}
+
+static void test_bad_flags_and_variables_are_named(void **state)
+{
+    struct place *place = *state;
+
+    flag(place, KEY_MEMORY, "lots");
+    load_fails(place, "--memory: 'lots' cannot be used");
+    place->n_flags = 0;
+    add_env(place, "GLOVEBOX_MEMORY=lots");
+    load_fails(place, "GLOVEBOX_MEMORY: 'lots' cannot be used");
+    free(place->env[--place->n_env]);
+    place->env[place->n_env] = NULL;
+    add_env(place, "GLOVEBOX_TIMEOT=3");
+    load_fails(place, "GLOVEBOX_TIMEOT: unknown variable, did you mean GLOVEBOX_TIMEOUT?");
+    free(place->env[--place->n_env]);
+    place->env[place->n_env] = NULL;
+    add_env(place, "GLOVEBOX_BIN=/x"); /* somebody else's */
+    add_env(place, "GLOVEBOX_PIDS=");  /* as good as not set */
+    load_ok(place);
+    put(place, DOTENV, "A=1\nGLOVEBOX_MEMRY=3\n");
+    load_fails(place, "project/.env:2: GLOVEBOX_MEMRY: unknown variable");
+}
+
+static void test_image_other_than_host_is_refused(void **state)
+{
+    struct place *place = *state;
+
+    put(place, PROJECT, "image: python:3.12-slim\n");
+    load_ok(place);
+    assert_true(settings_check(&place->settings, &place->err) < 0);
+    expect_message(place, "glovebox.yaml:1: image 'python:3.12-slim': this build has only");
+}
+
+/* ---- directories --------------------------------------------------------------------------- */
+
+static void expect_path(char *path, const char *expected)
+{
+    if (expected)
+        assert_string_equal(path, expected);
+    else
+        assert_null(path);
+    free(path);
+}
+
+static void test_directories_follow_the_conventions(void **state)
+{
+    static char home[] = "HOME=/home/me/", relative[] = "XDG_STATE_HOME=here";
+    static char run[] = "XDG_RUNTIME_DIR=/run/user/7";
+    static char systemd[] = "STATE_DIRECTORY=/var/lib/x:/var/lib/y";
+    char *const none[] = { NULL };
+    char *const homes[] = { home, relative, NULL };
+    char *const full[] = { home, run, systemd, NULL };
+
+    expect_path(dirs_state(none, 7), NULL);
+    expect_path(dirs_run(none, 7), NULL);
+    expect_path(dirs_user_config(none), NULL);
+    expect_path(dirs_state(none, 0), "/var/lib/glovebox");
+    expect_path(dirs_run(none, 0), "/run/glovebox");
+    expect_path(dirs_system_config(none), "/etc/glovebox/config.yaml");
+    expect_path(dirs_state(homes, 7), "/home/me/.local/state/glovebox");
+    expect_path(dirs_run(homes, 7), "/home/me/.local/state/glovebox/run");
+    expect_path(dirs_user_config(homes), "/home/me/.config/glovebox/config.yaml");
+    expect_path(dirs_state(full, 7), "/var/lib/x");
+    expect_path(dirs_run(full, 7), "/run/user/7/glovebox");
+}
+
+static void test_without_a_home_the_check_tells(void **state)
+{
+    struct settings settings = { 0 };
+    struct gb_err err = { 0 };
+    char *const none[] = { NULL };
+    const struct settings_input input = { .env = none, .uid = 7, .is_without_project = true };
+
+    assert_int_equal(settings_load(&settings, &input, &err), 0);
+    assert_null(settings.run_dir);
+    assert_true(settings_check(&settings, &err) < 0);
+    assert_int_equal(err.blame, GB_BLAME_HOST);
+    assert_non_null(strstr(err.msg, "set HOME or GLOVEBOX_RUN_DIR"));
+    settings_clear(&settings);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_defaults_are_those_of_the_box),
+        TEST(test_documented_defaults_are_the_real_ones),
+        TEST(test_a_stronger_layer_wins),
+        TEST(test_cpu_time_follows_wall_time_and_cpus),
+        TEST(test_kept_output_follows_a_lower_maximum),
+        TEST(test_flags_add_toolchains_in_front),
+        TEST(test_require_takes_back_what_may_be_missing),
+        TEST(test_a_project_cannot_raise_a_limit),
+        TEST(test_a_project_cannot_enable_what_is_disabled),
+        TEST(test_operator_keys_are_an_error_in_a_project),
+        TEST(test_the_real_environment_beats_dotenv_untouched),
+        TEST(test_a_trusted_project_may_do_all),
+        TEST(test_trust_is_for_one_directory),
+        TEST(test_a_list_that_others_can_write_is_not_believed),
+        TEST(test_nothing_to_trust_is_an_error),
+        TEST(test_an_operators_file_that_others_can_write_is_refused),
+        cmocka_unit_test(test_sha256_agrees_with_the_standard),
+        TEST(test_s1_layout_is_read),
+        TEST(test_disabling_holds_in_a_trusted_file_in_any_order),
+        TEST(test_mistakes_in_yaml_name_file_line_and_remedy),
+        TEST(test_empty_files_and_sections_say_nothing),
+        TEST(test_yaml_is_bounded),
+        TEST(test_a_foreign_file_cannot_nest_without_end),
+        TEST(test_a_fifo_is_no_configuration),
+        TEST(test_bad_flags_and_variables_are_named),
+        TEST(test_image_other_than_host_is_refused),
+        cmocka_unit_test(test_directories_follow_the_conventions),
+        cmocka_unit_test(test_without_a_home_the_check_tells),
+    };
+
+    return cmocka_run_group_tests_name("conf", tests, NULL, NULL);
+}
