@@ -47,6 +47,7 @@ struct box_stream {
     uint32_t number;
     size_t len;
     uint64_t total;
+    uint64_t hash; /* of all bytes */
     bool has_fin;
     char bytes[1 << 16];
 };
@@ -54,14 +55,12 @@ struct box_stream {
 struct box {
     pid_t pid;
     int fd;
-    int go_fd;
     char dir[64]; /* writable for the run user */
     uint32_t seq;
     uint32_t channel;
     bool may_credit; /* give credit back as data comes */
     struct wire_reader reader;
     struct box_stream streams[16];
-    size_t n_streams;
     struct msg_ok ok;
     struct msg_error error;
     struct msg_exit exit;
@@ -72,7 +71,7 @@ struct box {
 
 /* ---- the child ------------------------------------------------------------------------------- */
 
-static void box_child(int fd, int go_fd, bool has_proc)
+static inline void box_child(int fd, int go_fd, bool has_proc)
 {
     static struct glove glove;
     struct glove_config config = { .link_in = fd, .link_out = fd };
@@ -88,7 +87,7 @@ static void box_child(int fd, int go_fd, bool has_proc)
     _exit(glove_main(&glove, &config));
 }
 
-static void box_write_map(pid_t pid, const char *file)
+static inline void box_write_map(pid_t pid, const char *file)
 {
     char path[64];
     char map[128];
@@ -100,7 +99,7 @@ static void box_write_map(pid_t pid, const char *file)
 }
 
 /* A box whose glove has not been greeted. */
-static struct box *box_new(void)
+static inline struct box *box_new(void)
 {
     struct box *box = calloc(1, sizeof(*box));
     int link[2];
@@ -136,13 +135,13 @@ static struct box *box_new(void)
 
 /* ---- frames ---------------------------------------------------------------------------------- */
 
-static void box_send_bytes(struct box *box, const void *bytes, size_t len)
+static inline void box_send_bytes(struct box *box, const void *bytes, size_t len)
 {
     assert_int_equal(fd_write_full(box->fd, bytes, len), 0);
 }
 
-static void box_send_on(struct box *box, uint8_t type, uint32_t channel, uint8_t flags,
-                        const void *msg)
+static inline void box_send_on(struct box *box, uint8_t type, uint32_t channel, uint8_t flags,
+                               const void *msg)
 {
     static uint8_t frame[WIRE_FRAME_MAX];
     int n = msg_encode(type, channel, flags, msg, frame, sizeof(frame));
@@ -151,41 +150,57 @@ static void box_send_on(struct box *box, uint8_t type, uint32_t channel, uint8_t
     box_send_bytes(box, frame, (size_t)n);
 }
 
-static void box_send(struct box *box, uint8_t type, const void *msg)
+static inline void box_send(struct box *box, uint8_t type, const void *msg)
 {
     box_send_on(box, type, 0, 0, msg);
 }
 
-static void box_send_data(struct box *box, uint32_t channel, const void *bytes, size_t len,
-                          bool is_last)
+static inline void box_send_data(struct box *box, uint32_t channel, const void *bytes, size_t len,
+                                 bool is_last)
 {
     struct msg_data data = { .bytes = { .size = (uint32_t)len, .bytes = bytes } };
 
     box_send_on(box, MSG_DATA, channel, is_last ? WIRE_FLAG_FIN : 0, &data);
 }
 
-static struct box_stream *box_stream(struct box *box, uint32_t number)
+static inline struct box_stream *box_stream(struct box *box, uint32_t number)
 {
-    for (size_t i = 0; i < box->n_streams; i++)
-        if (box->streams[i].number == number)
-            return &box->streams[i];
-    fail_msg("channel %u is not open", number);
-    return NULL;
+    struct box_stream *stream = &box->streams[number / 2 % N_ELEMENTS(box->streams)];
+
+    assert_int_equal(stream->number, number);
+    return stream;
 }
 
-static uint32_t box_stream_open(struct box *box)
+/* The newest channels are kept. */
+static inline uint32_t box_stream_open(struct box *box)
 {
-    struct box_stream *stream = &box->streams[box->n_streams++ % N_ELEMENTS(box->streams)];
+    struct box_stream *stream;
 
-    if (box->n_streams > N_ELEMENTS(box->streams))
-        box->n_streams = N_ELEMENTS(box->streams);
     box->channel += 2;
-    memset(stream, 0, offsetof(struct box_stream, bytes));
+    stream = &box->streams[box->channel / 2 % N_ELEMENTS(box->streams)];
+    memset(stream, 0, sizeof(*stream));
     stream->number = box->channel;
     return box->channel;
 }
 
-static void box_take_data(struct box *box, const struct wire_head *head, const uint8_t *payload)
+static inline void box_credit(struct box *box, uint32_t channel, uint32_t bytes)
+{
+    struct msg_credit credit = { .bytes = bytes };
+
+    box_send_on(box, MSG_CREDIT, channel, 0, &credit);
+}
+
+static inline uint64_t box_hash(uint64_t hash, const void *bytes, size_t len)
+{
+    const uint8_t *at = bytes;
+
+    for (size_t i = 0; i < len; i++)
+        hash = (hash ^ at[i]) * 0x100000001b3u;
+    return hash;
+}
+
+static inline void box_take_data(struct box *box, const struct wire_head *head,
+                                 const uint8_t *payload)
 {
     struct box_stream *stream = box_stream(box, head->channel);
     size_t room = sizeof(stream->bytes) - 1 - stream->len;
@@ -196,15 +211,14 @@ static void box_take_data(struct box *box, const struct wire_head *head, const u
     stream->len += n;
     stream->bytes[stream->len] = '\0';
     stream->total += head->size;
+    stream->hash = box_hash(stream->hash, payload, head->size);
     stream->has_fin = head->flags & WIRE_FLAG_FIN;
     if (box->may_credit && !stream->has_fin && head->size > 0) {
-        struct msg_credit credit = { .bytes = head->size };
-
-        box_send_on(box, MSG_CREDIT, head->channel, 0, &credit);
+        box_credit(box, head->channel, head->size);
     }
 }
 
-static void box_take(struct box *box, const struct wire_head *head, const uint8_t *payload)
+static inline void box_take(struct box *box, const struct wire_head *head, const uint8_t *payload)
 {
     struct msg_credit credit;
 
@@ -237,7 +251,7 @@ static void box_take(struct box *box, const struct wire_head *head, const uint8_
 }
 
 /* Takes one more frame; 0 at the end of the link. */
-static int box_next(struct box *box)
+static inline int box_next(struct box *box)
 {
     uint64_t deadline = clock_after_ms(BOX_PATIENCE_MS);
     struct wire_head head;
@@ -271,15 +285,24 @@ static int box_next(struct box *box)
     assert_int_not_equal(box_next(box), 0)
 
 /* 0 for OK, else the errno. */
-static int box_answer(struct box *box, uint32_t seq)
+static inline int box_answer(struct box *box, uint32_t seq)
 {
     box_wait(box, box->ok.seq == seq || box->error.seq == seq);
     return box->ok.seq == seq ? 0 : (int)box->error.error;
 }
 
+/* The glove is alive and has seen all that was sent before. */
+static inline void box_ping(struct box *box)
+{
+    struct msg_ping ping = { .seq = box->seq++ };
+
+    box_send(box, MSG_PING, &ping);
+    assert_int_equal(box_answer(box, ping.seq), 0);
+}
+
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static void box_greet(struct box *box)
+static inline void box_greet(struct box *box)
 {
     struct msg_hello hello = { .magic = WIRE_MAGIC, .version = WIRE_VERSION, .nonce = 42 };
 
@@ -287,7 +310,7 @@ static void box_greet(struct box *box)
     box_wait(box, box->hello.nonce == 42);
 }
 
-static int box_setup(struct box *box, uint32_t flags, uint32_t beat_ms)
+static inline int box_setup(struct box *box, uint32_t flags, uint32_t beat_ms)
 {
     char packed[256];
     const char *writable[] = { box->dir, NULL };
@@ -305,7 +328,7 @@ static int box_setup(struct box *box, uint32_t flags, uint32_t beat_ms)
     return box_answer(box, setup.seq);
 }
 
-static int box_limits(struct box *box)
+static inline int box_limits(struct box *box)
 {
     struct msg_limits limits = {
         .seq = box->seq++,
@@ -324,7 +347,7 @@ static int box_limits(struct box *box)
 }
 
 /* A box that can run programs. */
-static struct box *box_up(void)
+static inline struct box *box_up(void)
 {
     struct box *box = box_new();
 
@@ -334,7 +357,7 @@ static struct box *box_up(void)
     return box;
 }
 
-static void box_remove_dir(const struct box *box)
+static inline void box_remove_dir(const struct box *box)
 {
     char *argv[] = { (char[]){ "rm" }, (char[]){ "-rf" }, (char *)(uintptr_t)box->dir, NULL };
     int status;
@@ -349,7 +372,7 @@ static void box_remove_dir(const struct box *box)
 }
 
 /* The glove ends by itself; everything that it started has gone with it. */
-static void box_expect_end(struct box *box)
+static inline void box_expect_end(struct box *box)
 {
     int status;
 
@@ -363,7 +386,7 @@ static void box_expect_end(struct box *box)
     free(box);
 }
 
-static void box_down(struct box *box)
+static inline void box_down(struct box *box)
 {
     assert_int_equal(shutdown(box->fd, SHUT_WR), 0);
     box_expect_end(box);
@@ -381,8 +404,8 @@ struct box_run {
 static const char *const box_env[] = { "PATH=/usr/bin:/bin", "LC_ALL=C", NULL };
 
 /* Sends a RUN; in, out and err say which channels are opened. */
-static struct box_run box_start(struct box *box, const char *const *argv, const char *cwd,
-                                const char *streams)
+static inline struct box_run box_start(struct box *box, const char *const *argv, const char *cwd,
+                                       const char *streams)
 {
     static char argv_bytes[32768];
     static char env_bytes[1024];
@@ -401,7 +424,7 @@ static struct box_run box_start(struct box *box, const char *const *argv, const 
     return run;
 }
 
-static struct box_run box_sh(struct box *box, const char *script, const char *streams)
+static inline struct box_run box_sh(struct box *box, const char *script, const char *streams)
 {
     const char *argv[] = { "sh", "-c", script, NULL };
 
@@ -409,7 +432,7 @@ static struct box_run box_sh(struct box *box, const char *script, const char *st
 }
 
 /* Waits for EXIT: the exit code, or 1000 + signal. */
-static uint32_t box_exit(struct box *box, const struct box_run *run)
+static inline uint32_t box_exit(struct box *box, const struct box_run *run)
 {
     uint32_t *end = &box->exits[(run->seq - BOX_SEQ_FIRST) % N_ELEMENTS(box->exits)];
 
