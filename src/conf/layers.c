@@ -245,7 +245,7 @@ static int apply_entries(struct layers *layers, const struct source *source,
 
     for (size_t i = 0; i < yaml->n_entries; i++) {
         const struct yaml_entry *entry = &yaml->entries[i];
-        size_t name;
+        size_t name = N_NAMES;
         int r = find_name(layers, entry, &name);
 
         if (r == 0 && name < N_NAMES && lines[name])
@@ -339,7 +339,7 @@ static int load_project(struct layers *layers)
 {
     cleanup_buf struct buf text = BUF_INIT(CONF_FILE_MAX);
     const char *section = NULL;
-    struct source source;
+    struct source source = { 0 };
     int r = open_project(layers, ORIGIN_PROJECT, "glovebox.yaml", &text, &source);
 
     if (r == 0) {
@@ -385,7 +385,7 @@ static int load_dotenv(struct layers *layers)
 {
     cleanup_buf struct buf text = BUF_INIT(CONF_FILE_MAX);
     struct dotenv dotenv = { 0 };
-    struct source source;
+    struct source source = { 0 };
     int r = open_project(layers, ORIGIN_DOTENV, ".env", &text, &source);
 
     if (r <= 0)

@@ -80,7 +80,7 @@ int trust_has(const char *state_dir, const char *dir, const char *name, const vo
               size_t len, struct gb_err *err)
 {
     cleanup_buf struct buf list = BUF_INIT(CONF_FILE_MAX);
-    cleanup_buf struct buf line = BUF_INIT(2 * PATH_MAX);
+    cleanup_buf struct buf line = BUF_INIT((size_t)2 * PATH_MAX);
     cleanup_free char *path = NULL;
     int r = read_list(state_dir, &list, err);
 
@@ -106,7 +106,7 @@ static void keep_others(const struct buf *list, const char *dir, struct buf *ret
         bool is_dirs = false;
 
         for (size_t i = 0; trust_file_at(i); i++) {
-            cleanup_buf struct buf ending = BUF_INIT(2 * PATH_MAX);
+            cleanup_buf struct buf ending = BUF_INIT((size_t)2 * PATH_MAX);
 
             buf_printf(&ending, " %s%s%s", dir, strcmp(dir, "/") == 0 ? "" : "/", trust_file_at(i));
             is_dirs |= ending.len + SHA256_TEXT_SIZE - 1 == len &&
