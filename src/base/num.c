@@ -151,11 +151,9 @@ int num_parse_milli(const char *text, uint64_t *ret_milli)
 const char *num_size_text(uint64_t bytes, char text[static NUM_TEXT_MAX])
 {
     static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
-    uint64_t scaled = bytes * 10;
+    unsigned __int128 scaled = (unsigned __int128)bytes * 10;
     size_t unit = 0;
 
-    if (bytes > UINT64_MAX / 10)
-        scaled = UINT64_MAX;
     while (scaled >= 10240 && unit + 1 < sizeof(units) / sizeof(units[0])) {
         scaled /= 1024;
         unit++;
