@@ -11,7 +11,7 @@ struct receipt {
     const char *net;       /* "none" */
     const char *seccomp;   /* name of the filter, "default" */
     unsigned landlock;     /* ABI in force */
-    const char *groups;    /* "v1", "v2", "hybrid" or "none": where memory is limited */
+    const char *groups;    /* "v1" or "v2": where memory, CPU and processes are limited */
     const char *accounting; /* "run": the run had groups of its own; "box": counted with its box */
     struct limits limits;
 };

@@ -97,20 +97,37 @@ static int take_slot(struct box *box, struct failure *ret)
     return r < 0 ? fail(ret, 0, SPAWN_WHERE_SLOT, 0, r, "sweeping what a dead owner left") : 0;
 }
 
-int box_sweep(const struct plan *plan, uint32_t *ret_survivors)
+static int sweep_slot(const struct plan *plan, uint32_t number, uint32_t *ret_survivors)
 {
     char record[SLOT_RECORD_MAX];
     struct slot slot = { .fd = -1 };
     size_t len = 0;
-    int r = slot_take_one(plan->slots_fd, plan->head.slot, &slot, record, &len);
+    int r = slot_take_one(plan->slots_fd, number, &slot, record, &len);
 
-    *ret_survivors = 0;
     if (r < 0)
         return r == -EWOULDBLOCK ? 0 : r;
     r = record_sweep(record, len, ret_survivors);
     if (r == 0)
         slot_release(&slot);
+    else
+        close(slot.fd);
     return r;
+}
+
+int box_sweep(const struct plan *plan, uint32_t *ret_survivors)
+{
+    int result = 0;
+
+    *ret_survivors = 0;
+    for (uint32_t i = 0; i < plan->head.n_slots; i++) {
+        int r = sweep_slot(plan, i, ret_survivors);
+
+        if (r == -ENOENT)
+            break; /* slots come into being in order */
+        if (r < 0)
+            result = r;
+    }
+    return result;
 }
 
 /* ---- groups ------------------------------------------------------------------------------------- */

@@ -36,5 +36,5 @@ int box_build(struct box *box, struct plan *plan, struct failure *ret);
  * in *ret_survivors; it may be called again then. */
 int box_destroy(struct box *box, uint32_t *ret_survivors);
 
-/* Removes what a dead owner of the plan's slot left behind; 0 also when the slot is in use. */
+/* Removes what dead owners of slots left behind; slots in use are not touched. */
 int box_sweep(const struct plan *plan, uint32_t *ret_survivors);

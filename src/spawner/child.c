@@ -216,9 +216,10 @@ static int step_tmpfs(struct builder *b, size_t i, const void *msg)
                  (unsigned long long)m->bytes, (unsigned long long)m->inodes, m->mode);
     if (n < 0 || (size_t)n >= sizeof(options))
         return -1;
-    if (mount("tmpfs", ".", "tmpfs", mount_attrs(m->flags) & ~SYS_MOUNT_ATTR_RDONLY, options) < 0)
+    if (mount("tmpfs", ".", "tmpfs", mount_attrs(m->flags), options) < 0)
         return -1;
     (void)i;
+    /* The flags of mount(2) and of the newer calls are the same bits. */
     if (strcmp(m->target, "root") != 0)
         return 0;
     b->root_fd = openat(b->stage_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);

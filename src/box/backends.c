@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* box/backends.c - the ways to make boxes, one row each. */
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "box/box.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const struct box_ops *const backends[] = {
+    &box_native,
+    &box_disabled,
+};
+
+const struct box_ops *box_backend(const char *name, struct gb_err *err)
+{
+    char names[128] = "";
+
+    for (size_t i = 0; i < N_ELEMENTS(backends); i++) {
+        if (strcmp(backends[i]->name, name) == 0)
+            return backends[i];
+        strncat(names, i ? ", " : "", sizeof(names) - strlen(names) - 1);
+        strncat(names, backends[i]->name, sizeof(names) - strlen(names) - 1);
+    }
+    (void)gb_fail(err, -EINVAL, GB_BLAME_CALLER, "unknown backend '%s' (there are: %s)", name,
+                  names);
+    return NULL;
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* box/box.c - opening and closing boxes, whatever their backend. */
+#include "box/box.h"
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "box/link.h"
+#include "wire/msg.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a small request may take on a machine that is out of breath. */
+#define REQUEST_MS 10000
+
+/* Room for what runs need besides their own limits (SECURITY.md: rlimits). */
+#define NOFILE_SOFT    1024
+#define NOFILE_HARD    4096
+#define MEMLOCK_BYTES  (8ULL << 20)
+#define STACK_BYTES    (8ULL << 20)
+#define SIGPENDING_MAX 4096
+#define MSGQUEUE_BYTES 819200
+
+struct box {
+    const struct box_ops *ops;
+    struct link *link;
+    struct receipt receipt;
+    char *path;
+    max_align_t state[];
+};
+
+void *box_state(struct box *box)
+{
+    return box->state;
+}
+
+struct receipt *box_receipt_edit(struct box *box)
+{
+    return &box->receipt;
+}
+
+const struct receipt *box_receipt(const struct box *box)
+{
+    return &box->receipt;
+}
+
+struct link *box_link(struct box *box)
+{
+    return box->link;
+}
+
+const struct box_ops *box_ops_of(const struct box *box)
+{
+    return box->ops;
+}
+
+const char *box_path(const struct box *box)
+{
+    return box->path ? box->path : "";
+}
+
+void box_set_path(struct box *box, char *path)
+{
+    free(box->path);
+    box->path = path;
+}
+
+static int send_setup(struct box *box, const char *workdir, uint32_t *ret_seq, struct gb_err *err)
+{
+    const char *const writable[] = {
+        BOX_WORKSPACE, BOX_HOME, "/tmp", "/var/tmp", "/run", "/dev/shm", workdir, NULL,
+    };
+    char packed[PATH_MAX + 256];
+    struct msg_setup setup = {
+        .uid = BOX_UID,
+        .gid = BOX_GID,
+        .flags = SETUP_FLAG_SECCOMP,
+        .disk = BOX_WORKSPACE,
+    };
+
+    if (box->receipt.walls & 1u << WALL_LANDLOCK)
+        setup.flags |= SETUP_FLAG_LANDLOCK;
+    if (wire_strs_pack(writable, packed, sizeof(packed), &setup.writable) < 0)
+        return gb_fail(err, -ENAMETOOLONG, GB_BLAME_CALLER, "the working directory is too long");
+    return link_request(box->link, MSG_SETUP, &setup, NULL, 0, ret_seq, err);
+}
+
+/* NPROC is not the limit but a net below it: at the limit itself forks would fail without the
+ * group's counter rising, and the verdict would be lost. */
+static int send_limits(struct box *box, const struct limits *limits, uint32_t *ret_seq,
+                       struct gb_err *err)
+{
+    struct msg_limits msg = {
+        .nproc = 2 * limits->pids + 64,
+        .fsize = limits->disk_bytes,
+        .nofile_soft = NOFILE_SOFT,
+        .nofile_hard = NOFILE_HARD,
+        .memlock = MEMLOCK_BYTES,
+        .stack = STACK_BYTES,
+        .sigpending = SIGPENDING_MAX,
+        .msgqueue = MSGQUEUE_BYTES,
+    };
+
+    return link_request(box->link, MSG_LIMITS, &msg, NULL, 0, ret_seq, err);
+}
+
+static int setup_failed(int code, uint32_t step, struct gb_err *err)
+{
+    enum wall wall = step == GLOVE_STEP_LANDLOCK ? WALL_LANDLOCK
+                     : step == GLOVE_STEP_SECCOMP ? WALL_SECCOMP
+                                                  : WALL_CAPS;
+
+    if (step == 0)
+        return code;
+    return gb_fail(err, code, GB_BLAME_HOST, "the wall '%s' cannot be built: %s\nremedy: %s",
+                   wall_name(wall), strerror(-code), wall_remedy(wall));
+}
+
+/* Greets the glove and tells it who runs are.  Both requests are sent before the first answer is
+ * waited for: a round trip costs more than the work. */
+static int glove_setup(struct box *box, const struct box_spec *spec, struct gb_err *err)
+{
+    uint64_t deadline_ns = clock_after_ms(REQUEST_MS);
+    uint32_t setup_seq;
+    uint32_t limits_seq;
+    uint32_t step = 0;
+    uint64_t abi = 0;
+    uint64_t none;
+    int r = link_hello(box->link, deadline_ns, err);
+
+    if (r == 0)
+        r = send_setup(box, spec->workdir, &setup_seq, err);
+    if (r == 0)
+        r = send_limits(box, &spec->limits, &limits_seq, err);
+    if (r < 0)
+        return r;
+    r = link_await(box->link, setup_seq, deadline_ns, &abi, &step, err);
+    if (r < 0)
+        return setup_failed(r, step, err);
+    box->receipt.landlock = (unsigned)abi;
+    return link_await(box->link, limits_seq, deadline_ns, &none, &step, err);
+}
+
+static int box_start(struct box *box, const struct box_spec *spec, struct gb_err *err)
+{
+    int fd = -1;
+    int r = box->ops->start(box, spec, &fd, err);
+
+    if (r < 0)
+        return r;
+    r = link_new(fd, &box->link, err);
+    return r < 0 ? r : glove_setup(box, spec, err);
+}
+
+int box_open(const struct box_spec *spec, struct box **ret, struct gb_err *err)
+{
+    const struct box_ops *ops = box_backend(spec->backend, err);
+    struct box *box;
+    int r;
+
+    if (!ops)
+        return -EINVAL;
+    r = limits_check(&spec->limits, err);
+    if (r < 0)
+        return r;
+    box = calloc(1, sizeof(*box) + ops->state_size);
+    if (!box)
+        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for a box");
+    box->ops = ops;
+    box->receipt = (struct receipt){ .backend = ops->name, .limits = spec->limits };
+    r = box_start(box, spec, err);
+    if (r < 0) {
+        (void)box_close(box);
+        return r;
+    }
+    *ret = box;
+    return 0;
+}
+
+uint32_t box_close(struct box *box)
+{
+    uint32_t survivors;
+
+    if (!box)
+        return 0;
+    /* The end of the link is the death signal: the glove goes even if nobody else were there. */
+    link_free(box->link);
+    survivors = box->ops->destroy(box);
+    free(box->path);
+    free(box);
+    return survivors;
+}

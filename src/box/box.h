@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* box/box.h - boxes: made by a backend, used through their glove.
+ *
+ * A backend only makes boxes and hands over one stream; everything that happens inside a box
+ * (programs, signals, files) is the glove's work over the link and is written once, for all
+ * backends.  A box belongs to one thread at a time.
+ *
+ *    box_open() ──► ready ──► box_run(), box_put(), box_get() … ──► box_close()
+ *                     │ link lost
+ *                     └──► lost: every call fails, box_close() is still owed
+ *
+ * Fail closed: a wall that cannot be built refuses the box and names the wall and its remedy,
+ * unless the operator allowed it to be missing; the receipt tells what really holds.
+ */
+#pragma once
+
+#include "box/limits.h"
+#include "box/receipt.h"
+#include "box/walls.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct box;
+struct gb_err;
+struct link;
+
+/* What a caller wants.  Strings and vectors are the caller's and must outlive box_open(). */
+struct box_spec {
+    const char *backend; /* name of a row in backends.c */
+    struct limits limits;
+    wall_set may_miss;             /* walls that the operator can do without */
+    const char *const *toolchains; /* host trees to show; NULL-terminated, may be NULL */
+    bool shows_groups;             /* /sys/fs/cgroup for runtimes that read their limits */
+    const char *workdir;           /* made if it is not there; below a writable place */
+    const char *run_dir;           /* native: where the slots are */
+    uint32_t uid_base;             /* native, as root: first id of boxes */
+};
+
+/* The paths that every box has, and who a run is. */
+#define BOX_WORKSPACE "/workspace"
+#define BOX_HOME      "/home/box"
+#define BOX_UID       1000u
+#define BOX_GID       1000u
+
+int box_open(const struct box_spec *spec, struct box **ret, struct gb_err *err);
+
+/* Kills and removes all of it.  The number of processes that outlived the kill. */
+uint32_t box_close(struct box *box);
+
+const struct receipt *box_receipt(const struct box *box);
+
+/* The PATH that programs in the box have. */
+const char *box_path(const struct box *box);
+
+/* Is there a program of that name on such a PATH (image `host`: asked on the host)? */
+bool box_path_has(const char *path, const char *name, char ret_found[static PATH_MAX]);
+
+/* ---- programs ------------------------------------------------------------------------------- */
+
+enum box_kill {
+    BOX_KILL_NONE,
+    BOX_KILL_CANCEL,
+    BOX_KILL_WALL,
+    BOX_KILL_CPU,
+    BOX_KILL_OUTPUT,
+};
+
+/* A program to run.  output() is called in the caller's thread with every piece of output, stream
+ * 1 or 2; while it does not return, the program is slowed down, never killed.  When it returns a
+ * negative value the run is cancelled. */
+struct box_run_spec {
+    const char *const *argv;
+    const char *const *env;
+    const char *cwd;
+    struct limits limits;
+    int stdin_fd;  /* copied to the program until its end; -1: empty */
+    int cancel_fd; /* readable: kill it; -1: never */
+    int (*output)(void *user, int stream, const void *bytes, size_t len);
+    void *user;
+};
+
+/* How it ended, from the host's own counters where there are any. */
+struct box_run_end {
+    int exec_error; /* 0, or the errno with which the program could not be started */
+    bool has_exited;
+    uint32_t code;
+    uint32_t signo;
+    enum box_kill kill; /* what the host killed it for */
+    bool is_lost;       /* the link broke before the end was known */
+    uint64_t output_bytes[3]; /* by stream */
+    uint64_t wall_ns;
+    uint64_t cpu_ns;
+    uint64_t memory_peak;
+    uint64_t memory_files; /* of what was in use at the end, how much lay in files */
+    uint64_t oom_kills;
+    uint64_t pids_hits;
+    uint64_t disk_free;
+    uint64_t inodes_free;
+    uint32_t survivors; /* counted after the kill */
+};
+
+/* Runs it to its end, enforcing the limits, and kills whatever is left of it.  0 also when the
+ * program failed, could not be started, or the box was lost on the way: *ret tells.  Negative when
+ * nothing could be started at all. */
+int box_run(struct box *box, const struct box_run_spec *spec, struct box_run_end *ret,
+            struct gb_err *err);
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+struct box_file {
+    const char *path; /* below the directory it is put into */
+    unsigned mode;
+    const void *bytes; /* or, when NULL, … */
+    int fd;            /* … read from here, exactly size bytes */
+    uint64_t size;
+};
+
+/* Puts files below dir as the run user.  *ret_mark is for box_get()'s `since`. */
+int box_put(struct box *box, const char *dir, const struct box_file *files, size_t n_files,
+            uint64_t *ret_mark, struct gb_err *err);
+
+struct crate_ops;
+
+struct box_get_spec {
+    const char *dir;
+    const char *path; /* one file or tree below dir; "" for all of it */
+    bool is_listing;
+    bool has_since; /* only what changed after `since` */
+    uint64_t since;
+    uint64_t max_files;
+    uint64_t max_bytes;
+};
+
+/* Regular files below a directory, told to ops (wire/crate.h) as they come. */
+int box_get(struct box *box, const struct box_get_spec *spec, const struct crate_ops *ops,
+            void *user, struct gb_err *err);
+
+/* ---- for backends ----------------------------------------------------------------------------- */
+
+struct box_ops {
+    const char *name;
+    size_t state_size; /* zeroed bytes reachable through box_state() */
+
+    /* Could this host make such boxes?  No lasting effect; err says what is missing. */
+    int (*probe)(const struct box_spec *spec, struct gb_err *err);
+    /* Makes the box and starts its glove; *ret_link_fd is the caller's.  Fills the receipt's
+     * backend part.  On failure destroy() is still called. */
+    int (*start)(struct box *box, const struct box_spec *spec, int *ret_link_fd,
+                 struct gb_err *err);
+    /* Makes the groups of a run and gives the descriptors that the glove joins it with: first the
+     * v2 directory if *ret_has_v2, then v1 `tasks` files; they stay the backend's. */
+    int (*run_open)(struct box *box, const struct limits *limits, int *fds, size_t *n_fds,
+                    bool *ret_has_v2, struct gb_err *err);
+    /* CPU time so far of the run that is open. */
+    uint64_t (*run_cpu_ns)(struct box *box);
+    /* Kills all of the run now; idempotent. */
+    int (*run_kill)(struct box *box, struct gb_err *err);
+    /* Kills, waits until it is empty, reads the counters into *ret, removes the groups. */
+    int (*run_close)(struct box *box, struct box_run_end *ret, struct gb_err *err);
+    /* Readable when the backend has lost its hold on the box; -1 when it cannot. */
+    int (*watch_fd)(struct box *box);
+    /* Kill the box by itself after so many ms, even when the host is stuck; 0 takes it back. */
+    void (*deadline)(struct box *box, uint64_t ms);
+    /* Releases all, from any state; the number of survivors. */
+    uint32_t (*destroy)(struct box *box);
+};
+
+extern const struct box_ops box_native;
+extern const struct box_ops box_disabled;
+
+/* By name; an unknown one is an error that lists the known ones. */
+const struct box_ops *box_backend(const char *name, struct gb_err *err);
+
+void *box_state(struct box *box);
+struct receipt *box_receipt_edit(struct box *box);
+struct link *box_link(struct box *box);
+const struct box_ops *box_ops_of(const struct box *box);
+void box_set_path(struct box *box, char *path); /* takes it over */

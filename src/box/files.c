@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* box/files.c - files into and out of a box, as crates on a channel.
+ *
+ * The glove does the work as the run user; the host never opens a path of the box.  What comes out
+ * is hostile and is checked by wire/crate.c.
+ */
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/fd.h"
+#include "box/box.h"
+#include "box/link.h"
+#include "wire/crate.h"
+#include "wire/msg.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Silence of the glove in the middle of a transfer. */
+#define STALL_MS 30000
+
+#define PIECE 65536
+
+/* ---- in ----------------------------------------------------------------------------------------- */
+
+struct sender {
+    struct link *link;
+    const char *dir;
+    uint32_t channel;
+    uint32_t seq;
+    uint64_t mark;
+    uint32_t where;
+    struct gb_err *err;
+};
+
+static int put_refused(int code, const char *dir, struct gb_err *err)
+{
+    if (code == -ENOSPC || code == -EDQUOT)
+        return gb_fail(err, code, GB_BLAME_CALLER,
+                       "the files do not fit into the box: raise --disk");
+    return gb_fail(err, code, GB_BLAME_CALLER, "putting files into '%s' of the box: %s", dir,
+                   strerror(-code));
+}
+
+/* Queues all of it, waiting for credit.  A glove that gave up (disk full) has answered already and
+ * grants no more. */
+static int send_all(struct sender *s, const void *bytes, size_t len, bool fin)
+{
+    const uint8_t *at = bytes;
+
+    do {
+        size_t room = link_channel_room(s->link, s->channel);
+        size_t n = len < room ? len : room;
+        int r;
+
+        if (n > 0 || len == 0) {
+            r = link_channel_send(s->link, s->channel, at, n, fin && n == len);
+            if (r < 0)
+                return gb_fail(s->err, r, GB_BLAME_PEER, "the box was lost while files went in");
+            at = n ? at + n : at;
+            len -= n;
+            continue;
+        }
+        r = link_answer(s->link, s->seq, &s->mark, &s->where);
+        if (r < 0)
+            return put_refused(r, s->dir, s->err);
+        r = link_pump(s->link, clock_after_ms(STALL_MS), NULL, 0, s->err);
+        if (r < 0)
+            return r;
+        if (r == 0)
+            return gb_fail(s->err, -ETIMEDOUT, GB_BLAME_PEER, "the box takes no more files");
+    } while (len > 0);
+    return 0;
+}
+
+static int send_contents(struct sender *s, const struct box_file *file)
+{
+    char piece[PIECE];
+    uint64_t left = file->size;
+
+    if (file->bytes)
+        return file->size ? send_all(s, file->bytes, (size_t)file->size, false) : 0;
+    while (left > 0) {
+        size_t want = left < sizeof(piece) ? (size_t)left : sizeof(piece);
+        ssize_t n = fd_read_full(file->fd, piece, want);
+        int r;
+
+        if (n < 0)
+            return gb_fail(s->err, (int)n, GB_BLAME_HOST, "reading '%s': %s", file->path,
+                           strerror((int)-n));
+        if ((size_t)n != want)
+            return gb_fail(s->err, -EAGAIN, GB_BLAME_CALLER, "'%s' shrank while it was read",
+                           file->path);
+        r = send_all(s, piece, want, false);
+        if (r < 0)
+            return r;
+        left -= want;
+    }
+    return 0;
+}
+
+static int send_file(struct sender *s, const struct box_file *file)
+{
+    uint8_t head[CRATE_HEAD_SIZE + CRATE_PATH_MAX];
+    int n = crate_head_put(file->path, file->mode & 0777, file->size, head);
+    int r;
+
+    if (n < 0)
+        return gb_fail(s->err, n, GB_BLAME_CALLER, "'%s' is not a path below the workspace",
+                       file->path);
+    r = send_all(s, head, (size_t)n, false);
+    return r < 0 ? r : send_contents(s, file);
+}
+
+static int send_end(struct sender *s)
+{
+    uint8_t head[CRATE_HEAD_SIZE + CRATE_PATH_MAX];
+    int n = crate_head_put("", 0, 0, head);
+
+    return send_all(s, head, (size_t)n, true);
+}
+
+int box_put(struct box *box, const char *dir, const struct box_file *files, size_t n_files,
+            uint64_t *ret_mark, struct gb_err *err)
+{
+    struct sender s = { .link = box_link(box), .dir = dir, .err = err };
+    struct msg_put put = { .dir = dir };
+    int r;
+
+    s.channel = link_channel_open(s.link, NULL, &s);
+    if (!s.channel)
+        return gb_fail(err, -EBUSY, GB_BLAME_BUG, "no free channel");
+    put.channel = s.channel;
+    r = link_request(s.link, MSG_PUT, &put, NULL, 0, &s.seq, err);
+    for (size_t i = 0; r == 0 && i < n_files; i++)
+        r = send_file(&s, &files[i]);
+    if (r == 0)
+        r = send_end(&s);
+    if (r == 0) {
+        r = link_await(s.link, s.seq, clock_after_ms(STALL_MS), ret_mark, &s.where, err);
+        if (r < 0 && s.where)
+            r = put_refused(r, dir, err);
+    }
+    link_channel_close(s.link, s.channel);
+    return r;
+}
+
+/* ---- out ---------------------------------------------------------------------------------------- */
+
+struct receiver {
+    struct crate_reader reader;
+    int code; /* first failure */
+    bool is_finished;
+};
+
+static void receive_data(void *user, const uint8_t *bytes, size_t len)
+{
+    struct receiver *receiver = user;
+
+    if (receiver->code == 0)
+        receiver->code = crate_reader_feed(&receiver->reader, bytes, len);
+}
+
+static void receive_fin(void *user)
+{
+    struct receiver *receiver = user;
+
+    receiver->is_finished = true;
+}
+
+static const struct channel_ops receive_ops = {
+    .data = receive_data,
+    .fin = receive_fin,
+};
+
+static int get_refused(int code, const struct box_get_spec *spec, struct gb_err *err)
+{
+    const char *what = spec->path[0] ? spec->path : spec->dir;
+
+    if (code == -EFBIG)
+        return gb_fail(err, code, GB_BLAME_CALLER,
+                       "'%s' holds more than %llu files or %llu MiB: not copied out", what,
+                       (unsigned long long)spec->max_files,
+                       (unsigned long long)(spec->max_bytes >> 20));
+    return gb_fail(err, code, GB_BLAME_CALLER, "getting '%s' out of the box: %s", what,
+                   strerror(-code));
+}
+
+static int get_wait(struct link *link, struct receiver *receiver, uint32_t seq,
+                    const struct box_get_spec *spec, struct gb_err *err)
+{
+    uint64_t value;
+    uint32_t where = 0;
+    int r = 0;
+
+    while (!receiver->is_finished && receiver->code == 0) {
+        /* A refusal comes without data; an OK comes behind the last of it. */
+        r = link_answer(link, seq, &value, &where);
+        if (r != 0)
+            return get_refused(r < 0 ? r : -EPROTO, spec, err);
+        r = link_pump(link, clock_after_ms(STALL_MS), NULL, 0, err);
+        if (r < 0)
+            return r;
+        if (r == 0)
+            return gb_fail(err, -ETIMEDOUT, GB_BLAME_PEER, "the box sends no more files");
+    }
+    if (receiver->code < 0)
+        return get_refused(receiver->code, spec, err);
+    r = link_await(link, seq, clock_after_ms(STALL_MS), &value, &where, err);
+    if (r < 0)
+        return where ? get_refused(r, spec, err) : r;
+    return crate_reader_is_complete(&receiver->reader) ? 0 : get_refused(-EPROTO, spec, err);
+}
+
+int box_get(struct box *box, const struct box_get_spec *spec, const struct crate_ops *ops,
+            void *user, struct gb_err *err)
+{
+    struct link *link = box_link(box);
+    struct receiver receiver = { 0 };
+    struct msg_get get = {
+        .flags = (spec->is_listing ? GET_FLAG_LIST : 0) | (spec->has_since ? GET_FLAG_CHANGED : 0),
+        .max_files = (uint32_t)spec->max_files,
+        .max_bytes = spec->max_bytes,
+        .since = spec->since,
+        .dir = spec->dir,
+        .path = spec->path,
+    };
+    uint32_t seq;
+    int r;
+
+    crate_reader_init(&receiver.reader, ops, user,
+                      (struct crate_caps){ .files = spec->max_files, .bytes = spec->max_bytes },
+                      spec->is_listing);
+    get.channel = link_channel_open(link, &receive_ops, &receiver);
+    if (!get.channel)
+        return gb_fail(err, -EBUSY, GB_BLAME_BUG, "no free channel");
+    r = link_request(link, MSG_GET, &get, NULL, 0, &seq, err);
+    if (r == 0)
+        r = get_wait(link, &receiver, seq, spec, err);
+    link_channel_close(link, get.channel);
+    return r;
+}

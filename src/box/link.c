@@ -1,0 +1,528 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* box/link.c - the host's end of the connection to a glove. */
+#include "box/link.h"
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/fd.h"
+#include "wire/msg.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define CHANNELS_MAX 64
+#define REQUESTS_MAX 32
+#define EXTRA_MAX    6
+
+/* The glove may be behind by this much before it is told; saves a frame for each frame. */
+#define CREDIT_BATCH (WIRE_CREDIT_START / 4)
+
+struct channel {
+    uint32_t number; /* 0: free */
+    const struct channel_ops *ops;
+    void *user;
+    bool is_finished; /* FIN has come */
+    uint64_t credit_in;  /* bytes that may still come */
+    uint64_t owed;       /* taken, credit not yet given back */
+    uint64_t credit_out; /* bytes that may still go */
+};
+
+struct request {
+    uint32_t seq; /* 0: free */
+    bool is_answered;
+    int code; /* 0 or -errno */
+    uint32_t step;
+    uint64_t value;
+};
+
+struct link {
+    int fd;
+    int lost; /* 0 or the negative errno it was lost with */
+    const char *why;
+    uint32_t next_seq;
+    uint32_t next_channel;
+    uint64_t nonce;
+    bool has_hello;
+    struct channel channels[CHANNELS_MAX];
+    struct request requests[REQUESTS_MAX];
+    void (*exited)(void *user, const struct msg_exit *exit);
+    void *exit_user;
+    struct buf out; /* frames not yet taken by the socket, from out_at on */
+    size_t out_at;
+    uint8_t frame[WIRE_FRAME_MAX];
+    struct wire_reader reader;
+};
+
+int link_new(int fd, struct link **ret, struct gb_err *err)
+{
+    cleanup_close int owned = fd;
+    struct link *link = calloc(1, sizeof(*link));
+    int r;
+
+    if (!link)
+        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for a link");
+    r = fd_set_nonblock(fd);
+    if (r < 0) {
+        free(link);
+        return gb_fail(err, r, GB_BLAME_HOST, "setting up a link");
+    }
+    link->fd = take_fd(&owned);
+    link->next_seq = 1;
+    link->next_channel = 2;
+    link->out = (struct buf)BUF_INIT(LINK_QUEUE_MAX + WIRE_FRAME_MAX);
+    wire_reader_init(&link->reader);
+    *ret = link;
+    return 0;
+}
+
+void link_free(struct link *link)
+{
+    if (!link)
+        return;
+    close(link->fd);
+    buf_clear(&link->out);
+    free(link);
+}
+
+bool link_is_lost(const struct link *link)
+{
+    return link->lost != 0;
+}
+
+static int lose(struct link *link, int code, const char *why)
+{
+    if (!link->lost) {
+        link->lost = code;
+        link->why = why;
+    }
+    return link->lost;
+}
+
+static int lost_error(const struct link *link, struct gb_err *err)
+{
+    return gb_fail(err, link->lost, GB_BLAME_PEER, "the box was lost: %s", link->why);
+}
+
+/* ---- sending ---------------------------------------------------------------------------------- */
+
+/* Gives the socket what it takes. */
+static int flush(struct link *link)
+{
+    while (link->out_at < link->out.len) {
+        ssize_t n = send(link->fd, link->out.data + link->out_at, link->out.len - link->out_at,
+                         MSG_NOSIGNAL | MSG_DONTWAIT);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN)
+            return 0;
+        if (n < 0)
+            return lose(link, -errno, "the glove has ended");
+        link->out_at += (size_t)n;
+    }
+    buf_reset(&link->out);
+    link->out_at = 0;
+    return 0;
+}
+
+static size_t queued(const struct link *link)
+{
+    return link->out.len - link->out_at;
+}
+
+static int queue_frame(struct link *link, size_t len)
+{
+    if (queued(link) + len > LINK_QUEUE_MAX)
+        return -EAGAIN;
+    if (link->out_at > 0 && link->out_at == link->out.len) {
+        buf_reset(&link->out);
+        link->out_at = 0;
+    }
+    return buf_add(&link->out, link->frame, len);
+}
+
+static int queue_msg(struct link *link, uint8_t type, uint32_t channel, uint8_t flags,
+                     const void *msg)
+{
+    int len = msg_encode(type, channel, flags, msg, link->frame, sizeof(link->frame));
+
+    return len < 0 ? len : queue_frame(link, (size_t)len);
+}
+
+/* A frame with descriptors goes by itself, so that they arrive with its first byte. */
+static int send_with_fds(struct link *link, size_t len, const int *fds, size_t n_fds,
+                         struct gb_err *err)
+{
+    ssize_t n;
+
+    while (queued(link) > 0) {
+        int r = link_pump(link, CLOCK_NEVER_NS, NULL, 0, err);
+
+        if (r < 0)
+            return r;
+    }
+    do {
+        n = fd_send(link->fd, link->frame, len, fds, n_fds, MSG_DONTWAIT);
+        if (n == -EAGAIN) {
+            struct pollfd out = { .fd = link->fd, .events = POLLOUT };
+
+            (void)poll(&out, 1, -1);
+        }
+    } while (n == -EAGAIN);
+    if (n < 0)
+        return lose(link, (int)n, "the glove has ended");
+    if ((size_t)n < len)
+        return buf_add(&link->out, link->frame + n, len - (size_t)n);
+    return 0;
+}
+
+/* ---- channels ---------------------------------------------------------------------------------- */
+
+static struct channel *channel_of(struct link *link, uint32_t number)
+{
+    for (size_t i = 0; number && i < CHANNELS_MAX; i++)
+        if (link->channels[i].number == number)
+            return &link->channels[i];
+    return NULL;
+}
+
+uint32_t link_channel_open(struct link *link, const struct channel_ops *ops, void *user)
+{
+    for (size_t i = 0; i < CHANNELS_MAX; i++) {
+        struct channel *channel = &link->channels[i];
+
+        if (channel->number)
+            continue;
+        *channel = (struct channel){
+            .number = link->next_channel,
+            .ops = ops,
+            .user = user,
+            .credit_in = WIRE_CREDIT_START,
+            .credit_out = WIRE_CREDIT_START,
+        };
+        link->next_channel += 2;
+        return channel->number;
+    }
+    return 0;
+}
+
+void link_channel_close(struct link *link, uint32_t number)
+{
+    struct channel *channel = channel_of(link, number);
+
+    if (channel)
+        channel->number = 0;
+}
+
+size_t link_channel_room(const struct link *link, uint32_t number)
+{
+    for (size_t i = 0; number && i < CHANNELS_MAX; i++) {
+        const struct channel *channel = &link->channels[i];
+        size_t room = LINK_QUEUE_MAX / 2;
+
+        if (channel->number != number)
+            continue;
+        room = queued(link) < room ? room - queued(link) : 0;
+        return channel->credit_out < room ? (size_t)channel->credit_out : room;
+    }
+    return 0;
+}
+
+int link_channel_send(struct link *link, uint32_t number, const void *bytes, size_t len, bool fin)
+{
+    struct channel *channel = channel_of(link, number);
+    const uint8_t *at = bytes;
+
+    if (!channel || len > channel->credit_out)
+        return -EINVAL;
+    do {
+        size_t n = len < WIRE_PAYLOAD_MAX ? len : WIRE_PAYLOAD_MAX;
+        struct msg_data data = { .bytes = { .size = (uint32_t)n, .bytes = at } };
+        int r = queue_msg(link, MSG_DATA, number, fin && n == len ? WIRE_FLAG_FIN : 0, &data);
+
+        if (r < 0)
+            return r;
+        channel->credit_out -= n;
+        at = n ? at + n : at;
+        len -= n;
+    } while (len > 0);
+    return flush(link);
+}
+
+static int give_credit(struct link *link, struct channel *channel)
+{
+    struct msg_credit credit = { .bytes = (uint32_t)channel->owed };
+
+    if (channel->owed < CREDIT_BATCH || channel->is_finished)
+        return 0;
+    channel->credit_in += channel->owed;
+    channel->owed = 0;
+    return queue_msg(link, MSG_CREDIT, channel->number, 0, &credit);
+}
+
+static int handle_data(struct link *link, const struct wire_head *head, const uint8_t *payload)
+{
+    struct channel *channel = channel_of(link, head->channel);
+
+    /* A channel that its owner has closed may still have frames under way: they are dropped. */
+    if (!channel)
+        return head->channel < link->next_channel && head->channel % 2 == 0
+                   ? 0
+                   : lose(link, -EPROTO, "data on a channel that was never opened");
+    if (!channel->ops || channel->is_finished || head->size > channel->credit_in)
+        return lose(link, -EPROTO, "data that nobody asked for");
+    channel->credit_in -= head->size;
+    channel->owed += head->size;
+    if (head->size > 0)
+        channel->ops->data(channel->user, payload, head->size);
+    if (!(head->flags & WIRE_FLAG_FIN))
+        return give_credit(link, channel);
+    channel->is_finished = true;
+    channel->ops->fin(channel->user);
+    return 0;
+}
+
+static int handle_credit(struct link *link, const struct wire_head *head,
+                         const struct msg_credit *credit)
+{
+    struct channel *channel = channel_of(link, head->channel);
+
+    if (!channel)
+        return 0; /* closed meanwhile */
+    if (credit->bytes > UINT32_MAX - channel->credit_out)
+        return lose(link, -EPROTO, "too much credit");
+    channel->credit_out += credit->bytes;
+    return 0;
+}
+
+/* ---- requests ---------------------------------------------------------------------------------- */
+
+static struct request *request_of(struct link *link, uint32_t seq)
+{
+    for (size_t i = 0; i < REQUESTS_MAX; i++)
+        if (link->requests[i].seq == seq)
+            return &link->requests[i];
+    return NULL;
+}
+
+int link_request(struct link *link, uint8_t type, void *msg, const int *fds, size_t n_fds,
+                 uint32_t *ret_seq, struct gb_err *err)
+{
+    struct request *request = request_of(link, 0);
+    uint32_t seq = link->next_seq;
+    int len;
+    int r;
+
+    if (link->lost)
+        return lost_error(link, err);
+    if (!request)
+        return gb_fail(err, -EBUSY, GB_BLAME_BUG, "too many requests under way");
+    memcpy(msg, &seq, sizeof(seq));
+    len = msg_encode(type, 0, 0, msg, link->frame, sizeof(link->frame));
+    if (len < 0)
+        return gb_fail(err, len, GB_BLAME_CALLER,
+                       "arguments and environment together are over %d KiB: put them into a file",
+                       WIRE_PAYLOAD_MAX / 1024);
+    r = n_fds ? send_with_fds(link, (size_t)len, fds, n_fds, err) : queue_frame(link, (size_t)len);
+    if (r < 0)
+        return link->lost ? lost_error(link, err)
+                          : gb_fail(err, r, GB_BLAME_BUG, "the link's queue is full");
+    *request = (struct request){ .seq = seq };
+    link->next_seq++;
+    *ret_seq = seq;
+    (void)flush(link);
+    return 0;
+}
+
+int link_answer(struct link *link, uint32_t seq, uint64_t *ret_value, uint32_t *ret_step)
+{
+    struct request *request = request_of(link, seq);
+
+    if (!request || !request->is_answered)
+        return request ? 0 : -EINVAL;
+    request->seq = 0;
+    *ret_value = request->value;
+    *ret_step = request->step;
+    return request->code ? request->code : 1;
+}
+
+int link_await(struct link *link, uint32_t seq, uint64_t deadline_ns, uint64_t *ret_value,
+               uint32_t *ret_step, struct gb_err *err)
+{
+    int r;
+
+    while ((r = link_answer(link, seq, ret_value, ret_step)) == 0) {
+        int n = link_pump(link, deadline_ns, NULL, 0, err);
+
+        if (n < 0)
+            return n;
+        if (n == 0 && clock_poll_ms(deadline_ns) == 0)
+            return gb_fail(err, -ETIMEDOUT, GB_BLAME_PEER, "the glove does not answer");
+    }
+    if (r < 0)
+        return gb_fail(err, r, GB_BLAME_HOST, "the glove refused: %s", strerror(-r));
+    return 0;
+}
+
+static int answer(struct link *link, uint32_t seq, int code, uint64_t value, uint32_t step)
+{
+    struct request *request = seq ? request_of(link, seq) : NULL;
+
+    if (!request || request->is_answered)
+        return lose(link, -EPROTO, "an answer that nobody waits for");
+    request->is_answered = true;
+    request->code = code;
+    request->value = value;
+    request->step = step;
+    return 0;
+}
+
+static int handle_error(struct link *link, const struct msg_error *error)
+{
+    if (error->error == 0 || error->error > 4095)
+        return lose(link, -EPROTO, "an error without a number");
+    return answer(link, error->seq, -(int)error->error, 0, error->step);
+}
+
+void link_on_exit(struct link *link, void (*exited)(void *user, const struct msg_exit *exit),
+                  void *user)
+{
+    link->exited = exited;
+    link->exit_user = user;
+}
+
+/* ---- receiving --------------------------------------------------------------------------------- */
+
+static int handle_hello(struct link *link, const struct msg_hello *hello)
+{
+    if (link->has_hello || hello->magic != WIRE_MAGIC || hello->version != WIRE_VERSION ||
+        hello->nonce != link->nonce)
+        return lose(link, -EPROTO, "a greeting that is not the glove's");
+    link->has_hello = true;
+    return 0;
+}
+
+static int handle_frame(struct link *link, const struct wire_head *head, const uint8_t *payload)
+{
+    union {
+        struct msg_hello hello;
+        struct msg_credit credit;
+        struct msg_ok ok;
+        struct msg_error error;
+        struct msg_exit exit;
+        char room[MSG_STRUCT_MAX];
+    } msg;
+
+    if (!(msg_direction(head->type) & GLOVE_OUT) || (head->type != MSG_HELLO && !link->has_hello))
+        return lose(link, -EPROTO, "a message that the glove does not send");
+    if (head->type == MSG_DATA)
+        return handle_data(link, head, payload);
+    if (msg_decode(head->type, payload, head->size, &msg) < 0 || head->flags)
+        return lose(link, -EPROTO, "a damaged message");
+    switch (head->type) {
+    case MSG_HELLO:
+        return handle_hello(link, &msg.hello);
+    case MSG_CREDIT:
+        return handle_credit(link, head, &msg.credit);
+    case MSG_OK:
+        return answer(link, msg.ok.seq, 0, msg.ok.value, 0);
+    case MSG_ERROR:
+        return handle_error(link, &msg.error);
+    default:
+        if (link->exited)
+            link->exited(link->exit_user, &msg.exit);
+        return 0;
+    }
+}
+
+static int handle_frames(struct link *link)
+{
+    struct wire_head head;
+    const uint8_t *payload;
+    int r;
+
+    while ((r = wire_reader_next(&link->reader, &head, &payload)) > 0) {
+        r = handle_frame(link, &head, payload);
+        if (r < 0)
+            return r;
+    }
+    return r < 0 ? lose(link, r, "bytes that are no message") : 0;
+}
+
+/* One read and what it brought.  1, 0 when there was nothing, or lost. */
+static int receive(struct link *link)
+{
+    size_t room;
+    uint8_t *at = wire_reader_room(&link->reader, &room);
+    ssize_t n = read(link->fd, at, room);
+    int r;
+
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return 0;
+    if (n < 0)
+        return lose(link, -errno, "reading from the glove failed");
+    if (n == 0)
+        return lose(link, -EPIPE, "the glove has ended");
+    wire_reader_fed(&link->reader, (size_t)n);
+    r = handle_frames(link);
+    return r < 0 ? r : 1;
+}
+
+int link_pump(struct link *link, uint64_t deadline_ns, struct pollfd *extra, size_t n_extra,
+              struct gb_err *err)
+{
+    struct pollfd fds[1 + EXTRA_MAX];
+    int n;
+
+    if (n_extra > EXTRA_MAX)
+        return gb_fail(err, -EINVAL, GB_BLAME_BUG, "too many descriptors to wait for");
+    if (!link->lost)
+        (void)flush(link);
+    if (link->lost)
+        return lost_error(link, err);
+    fds[0] = (struct pollfd){ .fd = link->fd, .events = POLLIN };
+    if (queued(link) > 0)
+        fds[0].events |= POLLOUT;
+    if (n_extra)
+        memcpy(fds + 1, extra, n_extra * sizeof(*extra));
+    n = poll(fds, 1 + n_extra, clock_poll_ms(deadline_ns));
+    if (n < 0 && errno != EINTR)
+        return gb_fail_sys(err, "waiting for the box");
+    if (n <= 0)
+        memset(fds, 0, sizeof(fds));
+    for (size_t i = 0; i < n_extra; i++)
+        extra[i].revents = n > 0 ? fds[1 + i].revents : 0;
+    if (!fds[0].revents)
+        return 0;
+    if (fds[0].revents & (POLLIN | POLLHUP | POLLERR) && receive(link) < 0)
+        return lost_error(link, err);
+    return 1;
+}
+
+int link_hello(struct link *link, uint64_t deadline_ns, struct gb_err *err)
+{
+    struct msg_hello hello = { .magic = WIRE_MAGIC, .version = WIRE_VERSION };
+    int r;
+
+    if (getrandom(&link->nonce, sizeof(link->nonce), 0) != (ssize_t)sizeof(link->nonce))
+        return gb_fail_sys(err, "drawing a nonce");
+    hello.nonce = link->nonce;
+    r = queue_msg(link, MSG_HELLO, 0, 0, &hello);
+    if (r < 0)
+        return gb_fail(err, r, GB_BLAME_BUG, "queueing the greeting");
+    while (!link->has_hello) {
+        r = link_pump(link, deadline_ns, NULL, 0, err);
+        if (r < 0)
+            return r;
+        if (r == 0 && clock_poll_ms(deadline_ns) == 0)
+            return gb_fail(err, -ETIMEDOUT, GB_BLAME_PEER, "the glove does not greet");
+    }
+    return 0;
+}

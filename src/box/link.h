@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* box/link.h - the host's end of the connection to a glove.
+ *
+ * A link owns its socket.  There is no I/O thread: whoever waits for something on a link reads it
+ * meanwhile (link_pump), and frames go to the channel, run or request they belong to.  A link is
+ * used by one thread at a time.
+ *
+ * Invariants
+ *  1. Every request is answered exactly once: OK, ERROR, or the link is lost for all that wait.
+ *  2. Bytes from the glove are hostile: nothing outside wire/ looks at them undecoded.  Whatever
+ *     breaks the protocol (unknown type, wrong direction, unknown channel, more data than credit)
+ *     loses the link, and with it that box, and nothing else.
+ *  3. Memory is bounded: one reader buffer in, LINK_QUEUE_MAX bytes out.
+ *  4. Descriptors go from host to glove only; what a box tries to send is dropped by the kernel,
+ *     because the link is read with plain reads.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct gb_err;
+struct link;
+struct msg_exit;
+
+#define LINK_QUEUE_MAX (1024 * 1024)
+
+/* Takes the socket over, also on failure. */
+int link_new(int fd, struct link **ret, struct gb_err *err);
+void link_free(struct link *link);
+
+/* What a channel's owner is told.  data() has the bytes only during the call; the glove may send
+ * as many again once it returns. */
+struct channel_ops {
+    void (*data)(void *user, const uint8_t *bytes, size_t len);
+    void (*fin)(void *user); /* no more will come; the channel is closed for input */
+};
+
+/* A channel number for the next request; 0 when all are in use.  ops may be NULL for a channel
+ * that only sends. */
+uint32_t link_channel_open(struct link *link, const struct channel_ops *ops, void *user);
+void link_channel_close(struct link *link, uint32_t channel);
+
+/* How many bytes the glove takes now on a sending channel, bounded also by the room in the queue. */
+size_t link_channel_room(const struct link *link, uint32_t channel);
+
+/* Queues at most link_channel_room() bytes; fin ends the channel. */
+int link_channel_send(struct link *link, uint32_t channel, const void *bytes, size_t len, bool fin);
+
+/* Queues a request (msg is the struct of its type with .seq unset: the first field) and gives its
+ * number.  Descriptors may go with it; they stay the caller's. */
+int link_request(struct link *link, uint8_t type, void *msg, const int *fds, size_t n_fds,
+                 uint32_t *ret_seq, struct gb_err *err);
+
+/* 1: answered with OK, *ret_value set.  -errno from an ERROR, *ret_step set.  0: not yet. */
+int link_answer(struct link *link, uint32_t seq, uint64_t *ret_value, uint32_t *ret_step);
+
+/* Waits for the answer of a request; fills err from an ERROR. */
+int link_await(struct link *link, uint32_t seq, uint64_t deadline_ns, uint64_t *ret_value,
+               uint32_t *ret_step, struct gb_err *err);
+
+/* Hands EXIT messages to whoever started runs. */
+void link_on_exit(struct link *link, void (*exited)(void *user, const struct msg_exit *exit),
+                  void *user);
+
+/* Sends HELLO and waits for the glove's. */
+int link_hello(struct link *link, uint64_t deadline_ns, struct gb_err *err);
+
+/* Sends what is queued and handles what has come; sleeps until something happens, the deadline, or
+ * an event on one of the extra descriptors (revents are filled).  1: something was handled;
+ * 0: deadline or an extra descriptor; negative: the link is lost (err says why, also later). */
+struct pollfd;
+int link_pump(struct link *link, uint64_t deadline_ns, struct pollfd *extra, size_t n_extra,
+              struct gb_err *err);
+
+bool link_is_lost(const struct link *link);

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* box/native/hierarchy.c - where on this host groups can be made. */
+#include "box/native/hierarchy.h"
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#define TOP "/sys/fs/cgroup"
+
+/* v1 trees that carry a limit or a counter. */
+static const struct {
+    const char *controller;
+    enum wall wall;
+} controllers[] = {
+    { "memory", WALL_MEMORY },
+    { "pids", WALL_PIDS },
+    { "cpu", WALL_CPU },
+    { "cpuacct", WALL_CPU },
+};
+
+const char *layout_name(enum group_layout layout)
+{
+    static const char *const names[] = {
+        [LAYOUT_NONE] = "none",
+        [LAYOUT_V1] = "v1",
+        [LAYOUT_HYBRID] = "hybrid",
+        [LAYOUT_V2] = "v2",
+    };
+
+    return names[layout];
+}
+
+static bool is_fs(const char *path, long magic)
+{
+    struct statfs fs;
+
+    return statfs(path, &fs) == 0 && fs.f_type == magic;
+}
+
+static void miss(struct hierarchies *h, enum wall wall, const char *reason, const char *what)
+{
+    if (!h->missing)
+        (void)snprintf(h->reason, sizeof(h->reason), "%.100s: %s", what, reason);
+    h->missing |= 1u << wall;
+}
+
+static void add(struct hierarchies *h, const char *controller, enum wall wall, bool is_v2,
+                const char *dir)
+{
+    struct hierarchy *item = &h->items[h->n];
+    struct stat st;
+    struct stat other;
+
+    /* cpu and cpuacct are often one tree under two names. */
+    for (size_t i = 0; i < h->n; i++)
+        if (stat(dir, &st) == 0 && stat(h->items[i].dir, &other) == 0 &&
+            st.st_dev == other.st_dev && st.st_ino == other.st_ino)
+            return;
+    *item = (struct hierarchy){ .controller = controller, .wall = wall, .is_v2 = is_v2 };
+    (void)snprintf(item->dir, sizeof(item->dir), "%s", dir);
+    h->n++;
+}
+
+/* ---- parents that are not root's ---------------------------------------------------------------- */
+
+static void delegated_dir(const char *tree, uid_t uid, char dir[static PATH_MAX])
+{
+    (void)snprintf(dir, PATH_MAX, "%s/glovebox-user-%u", tree, (unsigned)uid);
+}
+
+/* The path of the present group in a tree ("" names v2's line), from /proc/self/cgroup. */
+static bool present_dir(const char *tree, const char *controller, char dir[static PATH_MAX])
+{
+    char text[8192];
+    char *save = NULL;
+
+    if (fd_read_text(AT_FDCWD, "/proc/self/cgroup", text, sizeof(text)) < 0)
+        return false;
+    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+        char *list = strchr(line, ':');
+        char *path = list ? strchr(list + 1, ':') : NULL;
+        char *names = NULL;
+
+        if (!path)
+            continue;
+        *path++ = '\0';
+        if (!list[1] && !controller[0])
+            return snprintf(dir, PATH_MAX, "%s%s", tree, path) < PATH_MAX;
+        for (char *name = strtok_r(list + 1, ",", &names); name; name = strtok_r(NULL, ",", &names))
+            if (strcmp(name, controller) == 0)
+                return snprintf(dir, PATH_MAX, "%s%s", tree, path) < PATH_MAX;
+    }
+    return false;
+}
+
+static bool is_ours(const char *dir)
+{
+    return access(dir, W_OK) == 0;
+}
+
+/* The directory to make a box's group in; false when there is none with the right to. */
+static bool find_parent(const char *tree, const char *controller, uid_t uid,
+                        char dir[static PATH_MAX])
+{
+    if (uid == 0)
+        return snprintf(dir, PATH_MAX, "%s", tree) < PATH_MAX && is_ours(dir);
+    delegated_dir(tree, uid, dir);
+    return is_ours(dir) || (present_dir(tree, controller, dir) && is_ours(dir));
+}
+
+/* ---- layouts ------------------------------------------------------------------------------------- */
+
+static const char no_right[] = "no right to make groups there";
+
+static void find_v1(uid_t uid, struct hierarchies *h)
+{
+    char tree[64];
+    char dir[PATH_MAX];
+
+    for (size_t i = 0; i < N_ELEMENTS(controllers); i++) {
+        const char *name = controllers[i].controller;
+
+        (void)snprintf(tree, sizeof(tree), TOP "/%s", name);
+        if (!is_fs(tree, CGROUP_SUPER_MAGIC))
+            miss(h, controllers[i].wall, "no such controller is mounted", tree);
+        else if (!find_parent(tree, name, uid, dir))
+            miss(h, controllers[i].wall, no_right, tree);
+        else
+            add(h, name, controllers[i].wall, false, dir);
+    }
+    /* Whoever is born into a v2 group needs rights on the common ancestor too: root has them. */
+    if (uid == 0 && h->layout == LAYOUT_HYBRID)
+        add(h, "", WALL_KILL, true, TOP "/unified");
+    h->can_group_runs = uid == 0 && h->layout == LAYOUT_HYBRID;
+}
+
+static bool has_word(const char *text, const char *word)
+{
+    size_t len = strlen(word);
+
+    for (const char *at = strstr(text, word); at; at = strstr(at + 1, word))
+        if ((at == text || at[-1] == ' ') && (!at[len] || at[len] == ' ' || at[len] == '\n'))
+            return true;
+    return false;
+}
+
+/* Children have a controller only if the parent passes it on. */
+static void find_v2(uid_t uid, struct hierarchies *h)
+{
+    char dir[PATH_MAX];
+    char path[PATH_MAX + 32];
+    char text[256];
+
+    if (!find_parent(TOP, "", uid, dir)) {
+        for (size_t i = 0; i < N_ELEMENTS(controllers); i++)
+            miss(h, controllers[i].wall, no_right, TOP);
+        return;
+    }
+    (void)snprintf(path, sizeof(path), "%s/cgroup.subtree_control", dir);
+    (void)fd_write_text(AT_FDCWD, path, "+memory +pids +cpu");
+    if (fd_read_text(AT_FDCWD, path, text, sizeof(text)) < 0)
+        text[0] = '\0';
+    for (size_t i = 0; i < N_ELEMENTS(controllers); i++)
+        if (strcmp(controllers[i].controller, "cpuacct") != 0 &&
+            !has_word(text, controllers[i].controller))
+            miss(h, controllers[i].wall, "the group does not pass on this controller", dir);
+    add(h, "", WALL_KILL, true, dir);
+    h->can_group_runs = true;
+}
+
+void hierarchies_find(uid_t uid, struct hierarchies *ret)
+{
+    *ret = (struct hierarchies){ .layout = LAYOUT_NONE };
+    if (is_fs(TOP, CGROUP2_SUPER_MAGIC)) {
+        ret->layout = LAYOUT_V2;
+        find_v2(uid, ret);
+        return;
+    }
+    if (is_fs(TOP "/unified", CGROUP2_SUPER_MAGIC))
+        ret->layout = LAYOUT_HYBRID;
+    else if (is_fs(TOP "/memory", CGROUP_SUPER_MAGIC))
+        ret->layout = LAYOUT_V1;
+    find_v1(uid, ret);
+}
+
+/* ---- delegation ---------------------------------------------------------------------------------- */
+
+static int hand_over(const char *dir, uid_t uid, gid_t gid, bool is_v2, struct gb_err *err)
+{
+    static const char *const v2_files[] = { "cgroup.procs", "cgroup.threads",
+                                            "cgroup.subtree_control" };
+    char path[PATH_MAX + 32];
+
+    if (mkdir(dir, 0755) < 0 && errno != EEXIST)
+        return gb_fail_sys(err, "making the group '%s'", dir);
+    if (chown(dir, uid, gid) < 0)
+        return gb_fail_sys(err, "giving the group '%s' to user %u", dir, (unsigned)uid);
+    for (size_t i = 0; is_v2 && i < N_ELEMENTS(v2_files); i++) {
+        (void)snprintf(path, sizeof(path), "%s/%s", dir, v2_files[i]);
+        if (chown(path, uid, gid) < 0)
+            return gb_fail_sys(err, "giving '%s' to user %u", path, (unsigned)uid);
+    }
+    return 0;
+}
+
+int hierarchies_delegate(uid_t uid, gid_t gid, char *where, size_t size, struct gb_err *err)
+{
+    struct hierarchies h;
+    char dir[PATH_MAX];
+    size_t used = 0;
+
+    hierarchies_find(0, &h);
+    if (h.missing)
+        return gb_fail(err, -ENOENT, GB_BLAME_HOST, "%s", h.reason);
+    for (size_t i = 0; i < h.n; i++) {
+        int r;
+
+        if (h.items[i].is_v2 && h.layout == LAYOUT_HYBRID)
+            continue;
+        delegated_dir(h.items[i].dir, uid, dir);
+        r = hand_over(dir, uid, gid, h.items[i].is_v2, err);
+        if (r < 0)
+            return r;
+        used += (size_t)snprintf(where + used, size > used ? size - used : 0, "%s%s",
+                                 used ? " " : "", dir);
+    }
+    return 0;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* box/native/hierarchy.h - where on this host groups can be made.
+ *
+ * Three layouts: v1 (one tree a controller), hybrid (v1 controllers and a v2 tree that has none but
+ * kills and freezes), v2 (one tree).  Root makes groups at the top of each tree.  Anybody else
+ * needs a parent that is theirs: the present group where it is writable, else the one that
+ * `glovebox doctor --delegate` made for them.
+ */
+#pragma once
+
+#include "box/walls.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct gb_err;
+
+enum group_layout {
+    LAYOUT_NONE,
+    LAYOUT_V1,
+    LAYOUT_HYBRID,
+    LAYOUT_V2,
+};
+
+struct hierarchy {
+    const char *controller; /* "memory"; "" for the v2 tree */
+    enum wall wall;
+    bool is_v2;
+    char dir[PATH_MAX]; /* the parent of a box's group */
+};
+
+#define HIERARCHIES_MAX 6
+
+struct hierarchies {
+    enum group_layout layout;
+    bool can_group_runs; /* runs get groups of their own below the box's */
+    size_t n;
+    struct hierarchy items[HIERARCHIES_MAX];
+    wall_set missing; /* of memory, cpu, pids: no tree, or no right */
+    char reason[160]; /* for the first missing one */
+};
+
+void hierarchies_find(uid_t uid, struct hierarchies *ret);
+
+/* "v1", "hybrid", "v2", "none". */
+const char *layout_name(enum group_layout layout);
+
+/* As root: parents for that user in every tree.  Says in `where` what was made. */
+int hierarchies_delegate(uid_t uid, gid_t gid, char *where, size_t size, struct gb_err *err);

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* box/native/host_image.c - what of this machine image `host` shows.
+ *
+ * An allow-list: /usr, the links /bin /lib … into it, and what programs there need of /etc.  Of
+ * /proc, which is the kernel's and grows names with every release, all that is not known to be
+ * harmless and is readable by others is covered.
+ */
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "box/native/plan.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Names in / that lead into /usr, as links or as directories of their own. */
+static const char *const root_names[] = { "bin", "lib", "lib32", "lib64", "libx32", "sbin", NULL };
+
+/* Names in /etc, as patterns.  Whole directories and plain files alike are bound read-only. */
+static const char *const etc_names[] = {
+    "alternatives", "java*",   "maven",        "ca-certificates", "python3*",   "perl",
+    "php",          "R",       "lua*",         "fonts",           "groff",      "terminfo",
+    "ld.so.conf.d", "ld.so.cache", "ld.so.conf", "localtime",     "locale.alias", "mime.types",
+    "protocols",    "services", NULL,
+};
+
+static const char *const ssl_names[] = { "certs", "openssl.cnf", NULL };
+
+/* Names in /proc that stay.  Runtimes read them; they tell of the kernel, not of others' doings. */
+static const char *const proc_names[] = {
+    "cgroups", "cpuinfo", "filesystems", "loadavg", "meminfo", "mounts",  "net",         "self",
+    "stat",    "swaps",   "sys",         "sysvipc", "uptime",  "version", "thread-self", "vmstat",
+    NULL,
+};
+
+static bool matches(const char *const *names, const char *name)
+{
+    for (; *names; names++)
+        if (fnmatch(*names, name, 0) == 0)
+            return true;
+    return false;
+}
+
+static int add_entry(struct plan_facts *facts, const char *dir, const struct dirent *entry)
+{
+    struct plan_entry *grown =
+        realloc(facts->entries, (facts->n_entries + 1) * sizeof(*facts->entries));
+    struct plan_entry *e;
+    char link[PATH_MAX];
+    ssize_t n;
+
+    if (!grown)
+        return -ENOMEM;
+    facts->entries = grown;
+    e = &grown[facts->n_entries];
+    *e = (struct plan_entry){ .is_dir = entry->d_type == DT_DIR };
+    if (asprintf(&e->path, "%s/%s", strcmp(dir, "/") == 0 ? "" : dir, entry->d_name) < 0)
+        return -ENOMEM;
+    facts->n_entries++;
+    /* Links at the root are made again; a link in /etc is followed by the bind. */
+    if (entry->d_type != DT_LNK || strcmp(dir, "/") != 0)
+        return 0;
+    n = readlink(e->path, link, sizeof(link) - 1);
+    if (n < 0)
+        return -errno;
+    link[n] = '\0';
+    e->link = strdup(link);
+    return e->link ? 0 : -ENOMEM;
+}
+
+static int gather_dir(struct plan_facts *facts, const char *path, const char *const *names)
+{
+    DIR *dir = opendir(path);
+    struct dirent *entry;
+    int r = 0;
+
+    if (!dir)
+        return errno == ENOENT ? 0 : -errno;
+    while (r == 0 && (entry = readdir(dir)) != NULL)
+        if (matches(names, entry->d_name))
+            r = add_entry(facts, path, entry);
+    closedir(dir);
+    return r;
+}
+
+static int add_mask(struct plan_facts *facts, const char *name)
+{
+    char **grown = realloc(facts->masks, (facts->n_masks + 1) * sizeof(*facts->masks));
+
+    if (!grown)
+        return -ENOMEM;
+    facts->masks = grown;
+    grown[facts->n_masks] = strdup(name);
+    return grown[facts->n_masks++] ? 0 : -ENOMEM;
+}
+
+/* What others cannot open anyway needs no cover: nobody in a box is the host's root. */
+static bool is_open_to_others(int dir_fd, const char *name)
+{
+    struct stat st;
+
+    return fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || st.st_mode & S_IRWXO;
+}
+
+static int gather_masks(struct plan_facts *facts)
+{
+    DIR *dir = opendir("/proc");
+    struct dirent *entry;
+    int r = 0;
+
+    if (!dir)
+        return -errno;
+    while (r == 0 && (entry = readdir(dir)) != NULL) {
+        const char *name = entry->d_name;
+
+        if (name[0] == '.' || (name[0] >= '0' && name[0] <= '9') || matches(proc_names, name))
+            continue;
+        if (is_open_to_others(dirfd(dir), name))
+            r = add_mask(facts, name);
+    }
+    closedir(dir);
+    return r;
+}
+
+int plan_facts_gather(struct plan_facts *facts, struct gb_err *err)
+{
+    int r = gather_dir(facts, "/", root_names);
+
+    if (r == 0)
+        r = gather_dir(facts, "/etc", etc_names);
+    if (r == 0)
+        r = gather_dir(facts, "/etc/ssl", ssl_names);
+    if (r == 0)
+        r = gather_masks(facts);
+    if (r < 0)
+        return gb_fail(err, r, GB_BLAME_HOST, "looking at this machine's files: %s", strerror(-r));
+    return 0;
+}
+
+void plan_facts_clear(struct plan_facts *facts)
+{
+    for (size_t i = 0; i < facts->n_entries; i++) {
+        free(facts->entries[i].path);
+        free(facts->entries[i].link);
+    }
+    free(facts->entries);
+    for (size_t i = 0; i < facts->n_masks; i++)
+        free(facts->masks[i]);
+    free(facts->masks);
+    facts->entries = NULL;
+    facts->masks = NULL;
+    facts->n_entries = 0;
+    facts->n_masks = 0;
+}

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* box/native/native.c - boxes of Linux namespaces, without a daemon: the backend's vtable.
+ *
+ *    start     facts of this machine → plan → spawner → link
+ *    run_open  groups for a run, made while the box waits
+ *    destroy   the spawner removes everything, or a fresh one does
+ */
+#include "box/native/native.h"
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/id.h"
+#include "box/link.h"
+#include "box/native/hierarchy.h"
+#include "box/native/plan.h"
+#include "box/native/run_group.h"
+#include "box/native/spawn.h"
+#include "box/native/subids.h"
+#include "box/native/toolchain.h"
+#include "wire/msg.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define ROOT_STRIDE 65536u
+#define ROOT_SLOTS  4096u
+#define USER_STRIDE 3u
+
+#define PLAN_MAX (1024 * 1024)
+
+#define KILL_WAIT_MS 2000
+
+#define LANDLOCK_VERSION 1u /* flag of landlock_create_ruleset: ask for the ABI */
+
+/* Walls that a box can be built without, if the operator can do without them. */
+#define OPTIONAL_WALLS \
+    (1u << WALL_NET | 1u << WALL_IPC | 1u << WALL_UTS | 1u << WALL_CGROUP_NS | \
+     1u << WALL_LANDLOCK | 1u << WALL_MEMORY | 1u << WALL_CPU | 1u << WALL_PIDS)
+
+struct native {
+    struct spawn spawn;
+    struct hierarchies groups;
+    wall_set walls;
+    unsigned n_runs;
+    bool has_run; /* a run is open */
+    struct run_group run;
+    uint32_t kill_seq; /* of a KILL that the glove has not answered yet, 0: none */
+};
+
+/* ---- facts ---------------------------------------------------------------------------------------- */
+
+/* The default directory needs no tag; any other one gets its own names, so that two directories of
+ * slots never mean the same group. */
+static void name_tag(const struct box_spec *spec, bool is_root, char *tag, size_t size)
+{
+    uint32_t hash = 2166136261u;
+
+    tag[0] = '\0';
+    if (is_root && strcmp(spec->run_dir, "/run/glovebox") == 0)
+        return;
+    for (const char *p = spec->run_dir; *p; p++)
+        hash = (hash ^ (unsigned char)*p) * 16777619u;
+    (void)snprintf(tag, size, "%08x-", hash);
+}
+
+static int find_ids(const struct box_spec *spec, struct plan_facts *facts, struct gb_err *err)
+{
+    struct subids ids;
+    int r;
+
+    if (facts->is_root) {
+        facts->uid_base = spec->uid_base;
+        facts->gid_base = spec->uid_base;
+        facts->stride = ROOT_STRIDE;
+        facts->n_slots = ROOT_SLOTS;
+        return 0;
+    }
+    r = subids_find(geteuid(), &ids, err);
+    if (r < 0)
+        return r;
+    facts->uid_base = ids.uid_base;
+    facts->gid_base = ids.gid_base;
+    facts->stride = USER_STRIDE;
+    facts->n_slots = ids.count / USER_STRIDE;
+    facts->uid_tool = ids.uid_tool;
+    facts->gid_tool = ids.gid_tool;
+    return 0;
+}
+
+static unsigned landlock_abi(void)
+{
+    long abi = syscall(444, NULL, 0, LANDLOCK_VERSION);
+
+    return abi > 0 ? (unsigned)abi : 0;
+}
+
+static void lacks(struct native_survey *survey, enum wall wall, const char *reason)
+{
+    if (survey->missing & 1u << wall)
+        return;
+    survey->missing |= 1u << wall;
+    (void)snprintf(survey->reasons[wall], sizeof(survey->reasons[wall]), "%s", reason);
+}
+
+/* What can be known without trying. */
+static void look(const struct box_spec *spec, struct plan_facts *facts,
+                 struct native_survey *survey)
+{
+    struct gb_err err = { 0 };
+
+    facts->is_root = geteuid() == 0;
+    name_tag(spec, facts->is_root, facts->tag, sizeof(facts->tag));
+    hierarchies_find(geteuid(), &facts->groups);
+    survey->layout = layout_name(facts->groups.layout);
+    survey->groups_runs = facts->groups.can_group_runs;
+    for (enum wall wall = 0; wall < N_WALLS; wall++)
+        if (facts->groups.missing & 1u << wall)
+            lacks(survey, wall, facts->groups.reason);
+    if (find_ids(spec, facts, &err) < 0)
+        lacks(survey, WALL_UID_RANGE, err.msg);
+    survey->landlock = landlock_abi();
+    if (survey->landlock == 0)
+        lacks(survey, WALL_LANDLOCK, "the kernel has no Landlock, or it is switched off");
+}
+
+static int refuse(const struct native_survey *survey, wall_set needed, struct gb_err *err)
+{
+    for (enum wall wall = 0; wall < N_WALLS; wall++)
+        if (survey->missing & needed & 1u << wall)
+            return gb_fail(err, -ENOTSUP, GB_BLAME_HOST,
+                           "the wall '%s' cannot be built: %s\nremedy: %s", wall_name(wall),
+                           survey->reasons[wall], wall_remedy(wall));
+    return 0;
+}
+
+/* ---- start ---------------------------------------------------------------------------------------- */
+
+static int build(struct box *box, const struct box_spec *spec, const struct plan_facts *facts,
+                 int *ret_link_fd, struct gb_err *err)
+{
+    struct native *native = box_state(box);
+    cleanup_buf struct buf plan = BUF_INIT(PLAN_MAX);
+    char id[ID_SIZE];
+    int r = id_make('b', id);
+
+    if (r < 0)
+        return gb_fail(err, r, GB_BLAME_HOST, "drawing a name for the box: %s", strerror(-r));
+    r = plan_compile(facts, spec, native->walls, id, &plan, err);
+    if (r < 0)
+        return r;
+    native->spawn = (struct spawn)SPAWN_INIT;
+    native->spawn.n_slots = facts->n_slots;
+    r = spawn_slots(spec->run_dir, &native->spawn, err);
+    return r < 0 ? r : spawn_begin(&native->spawn, &plan, ret_link_fd, err);
+}
+
+/* Tries without the wall that just failed, where the operator can do without it. */
+static bool can_do_without(struct native *native, const struct box_spec *spec)
+{
+    wall_set failed = native->spawn.failed_wall < 0 ? 0 : 1u << native->spawn.failed_wall;
+
+    if (!(failed & spec->may_miss & OPTIONAL_WALLS & native->walls))
+        return false;
+    (void)spawn_end(&native->spawn);
+    native->walls &= ~failed;
+    return true;
+}
+
+static void fill_receipt(struct box *box, const struct native *native)
+{
+    struct receipt *receipt = box_receipt_edit(box);
+
+    receipt->walls = native->walls;
+    receipt->net = native->walls & 1u << WALL_NET ? "none" : "host";
+    receipt->seccomp = "default";
+    receipt->groups = native->groups.layout == LAYOUT_V2 ? "v2" : "v1";
+    receipt->accounting = native->groups.can_group_runs ? "run" : "box";
+}
+
+static int start_with(struct box *box, const struct box_spec *spec, struct plan_facts *facts,
+                      int *ret_link_fd, struct gb_err *err)
+{
+    struct native *native = box_state(box);
+    struct native_survey survey = { 0 };
+    int r;
+
+    look(spec, facts, &survey);
+    r = refuse(&survey, ~(spec->may_miss & OPTIONAL_WALLS), err);
+    if (r == 0)
+        r = toolchains_check(spec->toolchains, err);
+    if (r == 0)
+        r = plan_facts_gather(facts, err);
+    if (r < 0)
+        return r;
+    native->groups = facts->groups;
+    native->walls = WALLS_ALL & ~survey.missing;
+    do {
+        r = build(box, spec, facts, ret_link_fd, err);
+    } while (r < 0 && can_do_without(native, spec));
+    if (r == 0)
+        fill_receipt(box, native);
+    return r;
+}
+
+static int native_start(struct box *box, const struct box_spec *spec, int *ret_link_fd,
+                        struct gb_err *err)
+{
+    struct native *native = box_state(box);
+    struct plan_facts facts = { 0 };
+    char *path;
+    int r;
+
+    native->spawn = (struct spawn)SPAWN_INIT;
+    r = start_with(box, spec, &facts, ret_link_fd, err);
+    plan_facts_clear(&facts);
+    if (r < 0)
+        return r;
+    path = toolchains_path(spec->toolchains);
+    if (!path)
+        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for the PATH");
+    box_set_path(box, path);
+    return 0;
+}
+
+static int native_probe(const struct box_spec *spec, struct gb_err *err)
+{
+    struct native_survey survey = { 0 };
+
+    native_survey(spec, &survey);
+    return refuse(&survey, ~(spec->may_miss & OPTIONAL_WALLS), err);
+}
+
+/* ---- runs ------------------------------------------------------------------------------------------ */
+
+static int native_run_open(struct box *box, const struct limits *limits, int *fds, size_t *n_fds,
+                           bool *ret_has_v2, struct gb_err *err)
+{
+    struct native *native = box_state(box);
+    struct run_group *g = &native->run;
+    size_t n = 0;
+    int r = run_group_open(&native->groups, native->walls, native->spawn.groups,
+                           native->spawn.n_groups, ++native->n_runs, limits, g, err);
+
+    if (r < 0)
+        return r;
+    native->has_run = true;
+    *ret_has_v2 = g->is_own && g->kill >= 0;
+    if (*ret_has_v2)
+        fds[n++] = g->dirs[g->kill];
+    for (size_t i = 0; i < g->n; i++)
+        if (g->joins[i] >= 0)
+            fds[n++] = g->joins[i];
+    *n_fds = n;
+    return 0;
+}
+
+static uint64_t native_run_cpu_ns(struct box *box)
+{
+    struct native *native = box_state(box);
+
+    return native->has_run ? run_group_cpu_ns(&native->run) : 0;
+}
+
+/* Without a group of the run's own the glove does it: every process of the box but itself. */
+static int native_run_kill(struct box *box, struct gb_err *err)
+{
+    struct native *native = box_state(box);
+    struct msg_kill kill = { 0 };
+    int r = run_group_kill(&native->run);
+
+    if (r != -ENOTSUP)
+        return r < 0 ? gb_fail(err, r, GB_BLAME_HOST, "killing a run: %s", strerror(-r)) : 0;
+    if (native->kill_seq)
+        return 0;
+    return link_request(box_link(box), MSG_KILL, &kill, NULL, 0, &native->kill_seq, err);
+}
+
+/* How many processes of the run are left after its kill. */
+static uint32_t await_kill(struct box *box, struct native *native)
+{
+    struct gb_err ignored = { 0 };
+    uint64_t left = 0;
+    uint32_t step;
+    int r;
+
+    if (native->run.is_own && native->run.kill >= 0)
+        return run_group_wait(&native->run, KILL_WAIT_MS);
+    if (!native->kill_seq)
+        return 0;
+    r = link_await(box_link(box), native->kill_seq, clock_after_ms(KILL_WAIT_MS), &left, &step,
+                   &ignored);
+    native->kill_seq = 0;
+    /* A glove that is gone has taken everything with it. */
+    return r < 0 ? 0 : (uint32_t)left;
+}
+
+static int native_run_close(struct box *box, struct box_run_end *ret, struct gb_err *err)
+{
+    struct native *native = box_state(box);
+    int r;
+
+    if (!native->has_run)
+        return 0;
+    r = native_run_kill(box, err);
+    if (r == 0 || link_is_lost(box_link(box))) {
+        ret->survivors = await_kill(box, native);
+        r = 0;
+    }
+    run_group_read(&native->run, ret);
+    run_group_close(&native->run);
+    native->has_run = false;
+    return r;
+}
+
+static int native_watch_fd(struct box *box)
+{
+    struct native *native = box_state(box);
+
+    return native->spawn.control_fd;
+}
+
+static void native_deadline(struct box *box, uint64_t ms)
+{
+    struct native *native = box_state(box);
+
+    spawn_deadline(&native->spawn, ms);
+}
+
+static uint32_t native_destroy(struct box *box)
+{
+    struct native *native = box_state(box);
+
+    if (native->has_run)
+        run_group_close(&native->run);
+    return spawn_end(&native->spawn);
+}
+
+const struct box_ops box_native = {
+    .name = "native",
+    .state_size = sizeof(struct native),
+    .probe = native_probe,
+    .start = native_start,
+    .run_open = native_run_open,
+    .run_cpu_ns = native_run_cpu_ns,
+    .run_kill = native_run_kill,
+    .run_close = native_run_close,
+    .watch_fd = native_watch_fd,
+    .deadline = native_deadline,
+    .destroy = native_destroy,
+};
+
+/* ---- for doctor ------------------------------------------------------------------------------------ */
+
+/* Builds boxes, each time without the walls that failed before, until one stands or what fails is
+ * not a wall that a box can do without. */
+static void try_walls(const struct box_spec *spec, struct native_survey *survey)
+{
+    struct box_spec trial = *spec;
+
+    trial.may_miss = WALLS_ALL;
+    trial.backend = "native";
+    for (int i = 0; i < N_WALLS; i++) {
+        struct gb_err err = { 0 };
+        struct box *box = NULL;
+        int r = box_open(&trial, &box, &err);
+        int wall = -1;
+
+        if (r == 0) {
+            wall_set built = box_receipt(box)->walls;
+
+            for (enum wall w = 0; w < N_WALLS; w++)
+                if (!(built & 1u << w))
+                    lacks(survey, w, "the kernel refused it when a box was tried");
+            (void)box_close(box);
+            return;
+        }
+        for (enum wall w = 0; w < N_WALLS; w++) {
+            char quoted[32];
+
+            (void)snprintf(quoted, sizeof(quoted), "'%s'", wall_name(w));
+            if (strstr(err.msg, quoted))
+                wall = (int)w;
+        }
+        lacks(survey, wall < 0 ? WALL_MOUNT : (enum wall)wall, err.msg);
+        return;
+    }
+}
+
+void native_survey(const struct box_spec *spec, struct native_survey *ret)
+{
+    struct plan_facts facts = { 0 };
+
+    *ret = (struct native_survey){ 0 };
+    look(spec, &facts, ret);
+    if (!(ret->missing & ~OPTIONAL_WALLS))
+        try_walls(spec, ret);
+}
+
+int native_plan_text(const struct box_spec *spec, struct buf *ret, struct gb_err *err)
+{
+    struct plan_facts facts = { 0 };
+    struct native_survey survey = { 0 };
+    cleanup_buf struct buf plan = BUF_INIT(PLAN_MAX);
+    int r;
+
+    look(spec, &facts, &survey);
+    r = plan_facts_gather(&facts, err);
+    if (r == 0)
+        r = plan_compile(&facts, spec, WALLS_ALL & ~survey.missing, "b_example", &plan, err);
+    if (r == 0 && plan_print(&plan, ret) < 0)
+        r = gb_fail(err, -EPROTO, GB_BLAME_BUG, "printing the plan");
+    plan_facts_clear(&facts);
+    return r;
+}
+
+int native_toolchain_check(const char *dir, struct gb_err *err)
+{
+    const char *const list[] = { dir, NULL };
+
+    return toolchains_check(list, err);
+}

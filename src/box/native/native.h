@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* box/native/native.h - what `doctor` asks the native backend besides the vtable. */
+#pragma once
+
+#include "box/box.h"
+#include "box/walls.h"
+
+#include <stdbool.h>
+
+struct buf;
+struct gb_err;
+
+/* Why a wall cannot be built here. */
+struct native_survey {
+    wall_set missing;
+    char reasons[N_WALLS][480];
+    const char *layout; /* of groups */
+    bool groups_runs;   /* runs have groups of their own */
+    unsigned landlock;  /* ABI */
+};
+
+/* Looks, and in the end tries: a box is built, as far as it goes, and removed again. */
+void native_survey(const struct box_spec *spec, struct native_survey *ret);
+
+/* The plan that a box of this spec would be built by, as lines. */
+int native_plan_text(const struct box_spec *spec, struct buf *ret, struct gb_err *err);
+
+/* Is the tree readable by others and in a place where a box can show it? */
+int native_toolchain_check(const char *dir, struct gb_err *err);

@@ -1,0 +1,532 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* box/native/plan.c - compiling a box into steps.
+ *
+ * The order is the order of the spawner's work: groups and ids first, then the root from its
+ * tmpfs outwards; what lies under something comes after it, and the root is closed for writing
+ * last.
+ */
+#include "box/native/plan.h"
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+#include "wire/msg.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+/* What the glove itself may use besides the run's memory and processes. */
+#define GLOVE_BYTES (16ULL << 20)
+#define GLOVE_PIDS  16
+
+#define CPU_PERIOD_US 100000ULL
+
+#define ROOT_BYTES  (4ULL << 20)
+#define ROOT_INODES 4096
+#define SHM_INODES  4096
+
+#define BOX_HOSTNAME "box"
+
+#define HOST_TREE (MOUNT_FLAG_RO | MOUNT_FLAG_NOSUID | MOUNT_FLAG_NODEV)
+#define OWN_TREE  (MOUNT_FLAG_NOSUID | MOUNT_FLAG_NODEV)
+
+struct compiler {
+    const struct plan_facts *facts;
+    const struct box_spec *spec;
+    wall_set walls;
+    struct buf *out;
+    int r; /* first failure */
+};
+
+static void step(struct compiler *c, uint8_t type, const void *msg)
+{
+    static const size_t most = WIRE_FRAME_MAX;
+    int n;
+
+    if (c->r < 0)
+        return;
+    c->r = buf_reserve(c->out, most);
+    if (c->r < 0)
+        return;
+    n = msg_encode(type, 0, 0, msg, (uint8_t *)c->out->data + c->out->len, most);
+    if (n < 0)
+        c->r = n;
+    else
+        c->out->len += (size_t)n;
+}
+
+static bool has(const struct compiler *c, enum wall wall)
+{
+    return c->walls & 1u << wall;
+}
+
+/* ---- the plan's head, groups, ids ---------------------------------------------------------------- */
+
+static uint32_t plan_flags(const struct compiler *c)
+{
+    static const struct {
+        enum wall wall;
+        uint32_t flag;
+    } table[] = {
+        { WALL_USER_NS, PLAN_FLAG_USER_NS }, { WALL_PID, PLAN_FLAG_PID_NS },
+        { WALL_NET, PLAN_FLAG_NET_NS },      { WALL_IPC, PLAN_FLAG_IPC_NS },
+        { WALL_UTS, PLAN_FLAG_UTS_NS },      { WALL_CGROUP_NS, PLAN_FLAG_CGROUP_NS },
+    };
+    uint32_t flags = c->facts->is_root ? PLAN_FLAG_ROOT : 0;
+
+    for (size_t i = 0; i < N_ELEMENTS(table); i++)
+        if (has(c, table[i].wall))
+            flags |= table[i].flag;
+    return flags;
+}
+
+static void compile_head(struct compiler *c, const char *box_id)
+{
+    const struct plan_facts *facts = c->facts;
+    struct msg_plan head = {
+        .flags = plan_flags(c),
+        .n_slots = facts->n_slots,
+        .uid_base = facts->uid_base,
+        .gid_base = facts->gid_base,
+        .stride = facts->stride,
+        .uid_tool = facts->uid_tool,
+        .gid_tool = facts->gid_tool,
+        .box = box_id,
+        .hostname = BOX_HOSTNAME,
+    };
+
+    step(c, MSG_PLAN, &head);
+}
+
+/* Knobs of one group, as strings in one block. */
+struct knobs {
+    char texts[8][64];
+    const char *list[9];
+    size_t n;
+};
+
+static void knob(struct knobs *knobs, const char *file, uint64_t value)
+{
+    (void)snprintf(knobs->texts[knobs->n], sizeof(knobs->texts[0]), "%s=%llu", file,
+                   (unsigned long long)value);
+    knobs->list[knobs->n] = knobs->texts[knobs->n];
+    knobs->n++;
+}
+
+static void knob_text(struct knobs *knobs, const char *text)
+{
+    (void)snprintf(knobs->texts[knobs->n], sizeof(knobs->texts[0]), "%s", text);
+    knobs->list[knobs->n] = knobs->texts[knobs->n];
+    knobs->n++;
+}
+
+static void knobs_v1(const struct limits *limits, const char *controller, struct knobs *knobs)
+{
+    uint64_t memory = limits->memory_bytes + GLOVE_BYTES;
+
+    if (strcmp(controller, "memory") == 0) {
+        knob(knobs, "memory.limit_in_bytes", memory);
+        knob(knobs, "memory.memsw.limit_in_bytes", memory);
+        knob(knobs, "memory.kmem.tcp.limit_in_bytes", memory);
+    } else if (strcmp(controller, "pids") == 0) {
+        knob(knobs, "pids.max", limits->pids + GLOVE_PIDS);
+    } else if (strcmp(controller, "cpu") == 0) {
+        knob(knobs, "cpu.cfs_period_us", CPU_PERIOD_US);
+        knob(knobs, "cpu.cfs_quota_us", limits->cpu_milli * CPU_PERIOD_US / 1000);
+    }
+}
+
+static void knobs_v2(const struct limits *limits, wall_set walls, struct knobs *knobs)
+{
+    bool has_memory = walls & 1u << WALL_MEMORY;
+    bool has_pids = walls & 1u << WALL_PIDS;
+    char text[64];
+
+    if (has_memory) {
+        knob(knobs, "memory.max", limits->memory_bytes + GLOVE_BYTES);
+        knob(knobs, "memory.swap.max", 0);
+    }
+    if (has_pids)
+        knob(knobs, "pids.max", limits->pids + GLOVE_PIDS);
+    if (walls & 1u << WALL_CPU) {
+        (void)snprintf(text, sizeof(text), "cpu.max=%llu %llu",
+                       (unsigned long long)(limits->cpu_milli * CPU_PERIOD_US / 1000),
+                       (unsigned long long)CPU_PERIOD_US);
+        knob_text(knobs, text);
+    }
+    /* What runs below are limited by in groups of their own. */
+    if (has_memory || has_pids) {
+        (void)snprintf(text, sizeof(text), "cgroup.subtree_control=%s%s",
+                       has_memory ? "+memory " : "", has_pids ? "+pids" : "");
+        knob_text(knobs, text);
+    }
+}
+
+static void compile_group(struct compiler *c, const struct hierarchy *h)
+{
+    bool is_v2_only = c->facts->groups.layout == LAYOUT_V2;
+    struct knobs knobs = { .n = 0 };
+    char packed[640];
+    char name[48];
+    struct msg_group group = {
+        .wall = h->wall,
+        .flags = h->is_v2 ? GROUP_FLAG_V2 : 0,
+        .controller = h->controller,
+        .dir = h->dir,
+        .name = name,
+        .leaf = is_v2_only ? "glove" : "",
+    };
+
+    if (!has(c, h->wall))
+        return;
+    (void)snprintf(name, sizeof(name), "glovebox-%s", c->facts->tag);
+    if (is_v2_only)
+        knobs_v2(&c->spec->limits, c->walls, &knobs);
+    else
+        knobs_v1(&c->spec->limits, h->controller, &knobs);
+    knobs.list[knobs.n] = NULL;
+    (void)wire_strs_pack(knobs.list, packed, sizeof(packed), &group.knobs);
+    step(c, MSG_GROUP, &group);
+}
+
+/* Root has a whole range for each box and keeps the numbers readable: 1000 is base + 1000.  Others
+ * have few ids, and a box takes three in a row. */
+static void compile_ids(struct compiler *c)
+{
+    static const uint32_t inside[] = { 0, BOX_UID, 65534 };
+
+    for (uint32_t i = 0; i < N_ELEMENTS(inside); i++) {
+        struct msg_id id = {
+            .wall = WALL_UID_RANGE,
+            .inside = inside[i],
+            .offset = c->facts->is_root ? inside[i] : i,
+        };
+
+        step(c, MSG_ID, &id);
+    }
+}
+
+/* ---- the root ------------------------------------------------------------------------------------- */
+
+static void put_dir(struct compiler *c, const char *target, unsigned mode, unsigned owner)
+{
+    struct msg_dir dir = {
+        .wall = WALL_MOUNT, .mode = mode, .uid = owner, .gid = owner, .target = target
+    };
+
+    step(c, MSG_DIR, &dir);
+}
+
+static void put_link(struct compiler *c, const char *target, const char *content)
+{
+    struct msg_link link = { .wall = WALL_MOUNT, .target = target, .content = content };
+
+    step(c, MSG_LINK, &link);
+}
+
+static void put_file(struct compiler *c, const char *target, const char *text)
+{
+    struct msg_file file = {
+        .wall = WALL_MOUNT,
+        .mode = 0644,
+        .target = target,
+        .bytes = { .size = (uint32_t)strlen(text), .bytes = (const uint8_t *)text },
+    };
+
+    step(c, MSG_FILE, &file);
+}
+
+static void put_bind(struct compiler *c, const char *source, const char *target, uint32_t flags)
+{
+    struct msg_bind bind = {
+        .wall = WALL_MOUNT, .flags = flags, .source = source, .target = target
+    };
+
+    step(c, MSG_BIND, &bind);
+}
+
+static void put_tmpfs(struct compiler *c, const char *target, enum wall wall, uint64_t bytes,
+                      uint64_t inodes, unsigned mode)
+{
+    struct msg_tmpfs tmpfs = {
+        .wall = wall,
+        .flags = OWN_TREE,
+        .mode = mode,
+        .bytes = bytes,
+        .inodes = inodes,
+        .target = target,
+    };
+
+    step(c, MSG_TMPFS, &tmpfs);
+}
+
+static void put_mount(struct compiler *c, enum wall wall, const char *type, const char *target,
+                      uint32_t flags, const char *const *options)
+{
+    char packed[256];
+    struct msg_mount mount = { .wall = wall, .flags = flags, .type = type, .target = target };
+
+    (void)wire_strs_pack(options, packed, sizeof(packed), &mount.options);
+    step(c, MSG_MOUNT, &mount);
+}
+
+static void compile_image(struct compiler *c)
+{
+    put_bind(c, "/usr", "/usr", HOST_TREE);
+    put_dir(c, "/etc", 0755, 0);
+    put_dir(c, "/etc/ssl", 0755, 0);
+    for (size_t i = 0; i < c->facts->n_entries; i++) {
+        const struct plan_entry *entry = &c->facts->entries[i];
+
+        if (entry->link)
+            put_link(c, entry->path, entry->link);
+        else
+            put_bind(c, entry->path, entry->path, HOST_TREE | MOUNT_FLAG_OPTIONAL);
+    }
+}
+
+static void compile_etc(struct compiler *c)
+{
+    static const struct {
+        const char *path;
+        const char *text;
+    } files[] = {
+        { "/etc/passwd", "root:x:0:0:root:/:/usr/sbin/nologin\n"
+                         "box:x:1000:1000:box:" BOX_HOME ":/bin/sh\n"
+                         "nobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n" },
+        { "/etc/group", "root:x:0:\nbox:x:1000:\nnogroup:x:65534:\n" },
+        { "/etc/hosts", "127.0.0.1 localhost " BOX_HOSTNAME "\n::1 localhost\n" },
+        { "/etc/hostname", BOX_HOSTNAME "\n" },
+        { "/etc/resolv.conf", "" },
+        { "/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n"
+                                "services: files\nprotocols: files\n" },
+        { "/etc/machine-id", "00000000000000000000000000000000\n" },
+    };
+
+    for (size_t i = 0; i < N_ELEMENTS(files); i++)
+        put_file(c, files[i].path, files[i].text);
+}
+
+/* One file system with the disk limit carries all that a run may write, but for shared memory. */
+static void compile_disk(struct compiler *c)
+{
+    static const struct {
+        const char *staged;
+        const char *target;
+        unsigned mode;
+        unsigned owner;
+    } dirs[] = {
+        { "disk/workspace", BOX_WORKSPACE, 0755, BOX_UID },
+        { "disk/home", BOX_HOME, 0755, BOX_UID },
+        { "disk/tmp", "/tmp", 01777, 0 },
+        { "disk/var_tmp", "/var/tmp", 01777, 0 },
+        { "disk/run", "/run", 0755, BOX_UID },
+    };
+    const struct limits *limits = &c->spec->limits;
+
+    put_dir(c, "/home", 0755, 0);
+    put_dir(c, "/var", 0755, 0);
+    put_tmpfs(c, "disk", WALL_DISK, limits->disk_bytes, limits->inodes, 0755);
+    for (size_t i = 0; i < N_ELEMENTS(dirs); i++) {
+        put_dir(c, dirs[i].staged, dirs[i].mode, dirs[i].owner);
+        put_bind(c, dirs[i].staged, dirs[i].target, OWN_TREE | MOUNT_FLAG_INSIDE);
+    }
+}
+
+static void compile_dev(struct compiler *c)
+{
+    static const struct {
+        const char *path;
+        unsigned major;
+        unsigned minor;
+    } nodes[] = {
+        { "/dev/null", 1, 3 },   { "/dev/zero", 1, 5 },    { "/dev/full", 1, 7 },
+        { "/dev/random", 1, 8 }, { "/dev/urandom", 1, 9 }, { "/dev/tty", 5, 0 },
+    };
+    static const char *const pts[] = { "newinstance", "max=64", "ptmxmode=0666", "mode=620", NULL };
+    const uint32_t flags = MOUNT_FLAG_NOSUID | MOUNT_FLAG_NOEXEC;
+
+    put_dir(c, "/dev", 0755, 0);
+    for (size_t i = 0; i < N_ELEMENTS(nodes); i++) {
+        struct msg_bind bind = {
+            .wall = WALL_MOUNT,
+            .flags = flags | MOUNT_FLAG_DEVICE,
+            .rdev = (uint32_t)makedev(nodes[i].major, nodes[i].minor),
+            .source = nodes[i].path,
+            .target = nodes[i].path,
+        };
+
+        step(c, MSG_BIND, &bind);
+    }
+    put_mount(c, WALL_MOUNT, "devpts", "/dev/pts", flags, pts);
+    put_link(c, "/dev/ptmx", "pts/ptmx");
+    put_link(c, "/dev/fd", "/proc/self/fd");
+    put_link(c, "/dev/stdin", "/proc/self/fd/0");
+    put_link(c, "/dev/stdout", "/proc/self/fd/1");
+    put_link(c, "/dev/stderr", "/proc/self/fd/2");
+    put_tmpfs(c, "/dev/shm", WALL_DISK, c->spec->limits.memory_bytes / 2, SHM_INODES, 01777);
+}
+
+static void compile_proc(struct compiler *c)
+{
+    static const char *const options[] = { "hidepid=invisible", NULL };
+    const uint32_t flags = MOUNT_FLAG_NOSUID | MOUNT_FLAG_NODEV | MOUNT_FLAG_NOEXEC;
+    char path[300];
+
+    put_mount(c, WALL_PID, "proc", "/proc", flags, options);
+    put_bind(c, "/proc/sys", "/proc/sys", flags | MOUNT_FLAG_RO | MOUNT_FLAG_INSIDE);
+    for (size_t i = 0; i < c->facts->n_masks; i++) {
+        struct msg_mask mask = { .wall = WALL_PID, .target = path };
+
+        (void)snprintf(path, sizeof(path), "/proc/%s", c->facts->masks[i]);
+        step(c, MSG_MASK, &mask);
+    }
+}
+
+/* Runtimes size their heaps and pools by what they read here. */
+static void compile_groups_view(struct compiler *c)
+{
+    const uint32_t flags =
+        MOUNT_FLAG_RO | MOUNT_FLAG_NOSUID | MOUNT_FLAG_NODEV | MOUNT_FLAG_NOEXEC;
+    uint64_t cpus = (c->spec->limits.cpu_milli + 999) / 1000;
+    char text[32];
+    char path[64];
+
+    if (!c->spec->shows_groups || !has(c, WALL_CGROUP_NS))
+        return;
+    put_dir(c, "/sys", 0755, 0);
+    put_dir(c, "/sys/fs", 0755, 0);
+    put_dir(c, "/sys/fs/cgroup", 0755, 0);
+    for (size_t i = 0; i < c->facts->groups.n; i++) {
+        const struct hierarchy *h = &c->facts->groups.items[i];
+        const char *const options[] = { h->controller, NULL };
+
+        if (!has(c, h->wall))
+            continue;
+        (void)snprintf(path, sizeof(path), "/sys/fs/cgroup/%s", h->controller);
+        if (!h->is_v2)
+            put_mount(c, h->wall, "cgroup", path, flags, options);
+        else if (c->facts->groups.layout == LAYOUT_V2)
+            put_mount(c, h->wall, "cgroup2", "/sys/fs/cgroup", flags, NULL);
+    }
+    put_dir(c, "/sys/devices", 0755, 0);
+    put_dir(c, "/sys/devices/system", 0755, 0);
+    put_dir(c, "/sys/devices/system/cpu", 0755, 0);
+    (void)snprintf(text, sizeof(text), cpus > 1 ? "0-%llu\n" : "0\n",
+                   (unsigned long long)(cpus - 1));
+    put_file(c, "/sys/devices/system/cpu/online", text);
+    put_file(c, "/sys/devices/system/cpu/possible", text);
+}
+
+/* ---- toolchains ------------------------------------------------------------------------------------ */
+
+/* Directories above a tree, made in the box's own root. */
+static void put_parents(struct compiler *c, const char *path)
+{
+    char part[PATH_MAX];
+
+    for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        (void)snprintf(part, sizeof(part), "%.*s", (int)(slash - path), path);
+        put_dir(c, part, 0755, 0);
+    }
+}
+
+/* Where people keep secrets in trees that hold interpreters too. */
+static void put_masks(struct compiler *c, const char *tree)
+{
+    static const char *const secrets[] = {
+        "credentials",  "credentials.toml", ".npmrc", ".netrc", ".pypirc", ".git-credentials",
+        "pip.conf",     ".pip",             ".ssh",   ".aws",   ".gnupg",  ".docker",
+        ".kube",        ".config",          ".condarc", ".env", ".cargo/credentials",
+        ".cargo/credentials.toml",
+    };
+    char path[PATH_MAX + 64];
+
+    for (size_t i = 0; i < N_ELEMENTS(secrets); i++) {
+        struct msg_mask mask = { .wall = WALL_MOUNT, .target = path };
+
+        (void)snprintf(path, sizeof(path), "%s/%s", tree, secrets[i]);
+        step(c, MSG_MASK, &mask);
+    }
+}
+
+static void compile_toolchains(struct compiler *c)
+{
+    for (const char *const *tree = c->spec->toolchains; tree && *tree; tree++) {
+        if (path_is_in(*tree, "/usr"))
+            continue;
+        put_parents(c, *tree);
+        put_bind(c, *tree, *tree, HOST_TREE);
+        put_masks(c, *tree);
+    }
+}
+
+/* A working directory outside the workspace lies on the same disk. */
+static void compile_workdir(struct compiler *c)
+{
+    const char *dir = c->spec->workdir;
+    char staged[PATH_MAX + 8];
+
+    if (!dir || path_is_in(dir, BOX_WORKSPACE) || path_is_in(dir, "/tmp") ||
+        path_is_in(dir, BOX_HOME) || path_is_in(dir, "/var/tmp") || path_is_in(dir, "/run"))
+        return;
+    (void)snprintf(staged, sizeof(staged), "disk/workdir");
+    put_dir(c, staged, 0755, BOX_UID);
+    put_parents(c, dir);
+    put_bind(c, staged, dir, OWN_TREE | MOUNT_FLAG_INSIDE);
+}
+
+int plan_compile(const struct plan_facts *facts, const struct box_spec *spec, wall_set walls,
+                 const char *box_id, struct buf *ret, struct gb_err *err)
+{
+    struct compiler c = { .facts = facts, .spec = spec, .walls = walls, .out = ret };
+    struct msg_remount close_root = {
+        .wall = WALL_MOUNT, .flags = HOST_TREE, .target = "/"
+    };
+    struct msg_go go;
+
+    compile_head(&c, box_id);
+    for (size_t i = 0; i < facts->groups.n; i++)
+        compile_group(&c, &facts->groups.items[i]);
+    compile_ids(&c);
+    put_tmpfs(&c, "root", WALL_MOUNT, ROOT_BYTES, ROOT_INODES, 0755);
+    compile_image(&c);
+    compile_etc(&c);
+    compile_disk(&c);
+    compile_dev(&c);
+    compile_proc(&c);
+    compile_groups_view(&c);
+    compile_toolchains(&c);
+    compile_workdir(&c);
+    step(&c, MSG_REMOUNT, &close_root);
+    memset(&go, 0, sizeof(go));
+    step(&c, MSG_GO, &go);
+    if (c.r < 0)
+        return gb_fail(err, c.r, GB_BLAME_BUG, "compiling the plan of a box: %s", strerror(-c.r));
+    return 0;
+}
+
+int plan_print(const struct buf *plan, struct buf *ret)
+{
+    size_t at = 0;
+
+    while (at < plan->len) {
+        const uint8_t *bytes = (const uint8_t *)plan->data + at;
+        _Alignas(16) char msg[MSG_STRUCT_MAX];
+        char line[512];
+        struct wire_head head;
+
+        if (wire_head_get(bytes, &head) < 0 ||
+            msg_decode(head.type, bytes + WIRE_HEAD_SIZE, head.size, msg) < 0)
+            return -EPROTO;
+        msg_text(head.type, msg, line, sizeof(line));
+        (void)buf_puts(ret, line);
+        (void)buf_putc(ret, '\n');
+        at += WIRE_HEAD_SIZE + head.size;
+    }
+    return buf_error(ret);
+}

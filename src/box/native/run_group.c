@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* box/native/run_group.c - the groups of one run and their counters. */
+#include "box/native/run_group.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- counters ------------------------------------------------------------------------------------ */
+
+/* A file that holds one number. */
+static uint64_t read_number(int dir, const char *file)
+{
+    char text[64];
+
+    if (fd_read_text(dir, file, text, sizeof(text)) <= 0)
+        return 0;
+    return strtoull(text, NULL, 10);
+}
+
+/* The number behind "key " at the beginning of a line. */
+static uint64_t read_keyed(int dir, const char *file, const char *key)
+{
+    char text[8192];
+    size_t len = strlen(key);
+
+    if (fd_read_text(dir, file, text, sizeof(text)) <= 0)
+        return 0;
+    for (const char *line = text; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, key, len) == 0 && line[len] == ' ')
+            return strtoull(line + len + 1, NULL, 10);
+    }
+    return 0;
+}
+
+static struct counters counters_read(const struct run_group *g)
+{
+    struct counters c = { 0 };
+
+    if (g->cpu >= 0)
+        c.cpu_ns = g->is_v2 ? read_keyed(g->dirs[g->cpu], "cpu.stat", "usage_usec") * 1000
+                            : read_number(g->dirs[g->cpu], "cpuacct.usage");
+    if (g->memory >= 0) {
+        c.oom_kills = read_keyed(g->dirs[g->memory],
+                                 g->is_v2 ? "memory.events" : "memory.oom_control", "oom_kill");
+        c.memory_peak = read_number(g->dirs[g->memory],
+                                    g->is_v2 ? "memory.peak" : "memory.max_usage_in_bytes");
+    }
+    if (g->pids >= 0)
+        c.pids_hits = read_keyed(g->dirs[g->pids], "pids.events", "max");
+    return c;
+}
+
+uint64_t run_group_cpu_ns(const struct run_group *g)
+{
+    if (g->cpu < 0)
+        return 0;
+    return counters_read(g).cpu_ns - g->before.cpu_ns;
+}
+
+void run_group_read(const struct run_group *g, struct box_run_end *ret)
+{
+    struct counters now = counters_read(g);
+
+    ret->cpu_ns = now.cpu_ns - g->before.cpu_ns;
+    ret->oom_kills = now.oom_kills - g->before.oom_kills;
+    ret->pids_hits = now.pids_hits - g->before.pids_hits;
+    ret->memory_peak = now.memory_peak;
+    if (ret->oom_kills)
+        ret->memory_files = read_keyed(g->dirs[g->memory], "memory.stat", "shmem");
+}
+
+/* ---- making --------------------------------------------------------------------------------------- */
+
+static int write_number(int dir, const char *file, uint64_t value)
+{
+    char text[24];
+
+    (void)snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+    return fd_write_text(dir, file, text);
+}
+
+/* A knob that this kernel does not have (no swap accounting) limits nothing that could be used. */
+static int write_optional(int dir, const char *file, uint64_t value)
+{
+    int r = write_number(dir, file, value);
+
+    return r == -ENOENT ? 0 : r;
+}
+
+static int knobs_v1(const struct hierarchy *h, int dir, const struct limits *limits)
+{
+    int r;
+
+    if (strcmp(h->controller, "pids") == 0)
+        return write_number(dir, "pids.max", limits->pids);
+    if (strcmp(h->controller, "memory") != 0)
+        return 0;
+    r = write_number(dir, "memory.limit_in_bytes", limits->memory_bytes);
+    return r < 0 ? r : write_optional(dir, "memory.memsw.limit_in_bytes", limits->memory_bytes);
+}
+
+static int knobs_v2(wall_set walls, int dir, const struct limits *limits)
+{
+    int r = 0;
+
+    if (walls & 1u << WALL_MEMORY) {
+        r = write_number(dir, "memory.max", limits->memory_bytes);
+        if (r == 0)
+            r = write_optional(dir, "memory.swap.max", 0);
+        if (r == 0)
+            r = write_number(dir, "memory.oom.group", 1);
+    }
+    if (r == 0 && walls & 1u << WALL_PIDS)
+        r = write_number(dir, "pids.max", limits->pids);
+    return r;
+}
+
+static int make_own(struct run_group *g, size_t i, const struct hierarchy *h, wall_set walls,
+                    const struct limits *limits)
+{
+    char name[24];
+    int r = 0;
+
+    (void)snprintf(name, sizeof(name), "run-%u", g->number);
+    if (mkdirat(g->parents[i], name, 0755) < 0)
+        return -errno;
+    g->dirs[i] = openat(g->parents[i], name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (g->dirs[i] < 0)
+        return -errno;
+    if (!h->is_v2) {
+        r = knobs_v1(h, g->dirs[i], limits);
+        g->joins[i] = openat(g->dirs[i], "tasks", O_WRONLY | O_CLOEXEC);
+        return r == 0 && g->joins[i] < 0 ? -errno : r;
+    }
+    if (g->is_v2)
+        r = knobs_v2(walls, g->dirs[i], limits);
+    /* The glove, who has no right on it, must be able to let a child be born here. */
+    if (r == 0 && fchmodat(g->dirs[i], "cgroup.procs", 0666, 0) < 0)
+        r = -errno;
+    return r;
+}
+
+/* The CPU limit is the box's: a run needs no group in that tree. */
+static bool is_for_runs(const struct hierarchy *h)
+{
+    return strcmp(h->controller, "cpu") != 0;
+}
+
+static void note_roles(struct run_group *g, size_t i, const struct hierarchy *h)
+{
+    const struct {
+        const char *controller;
+        int *role;
+    } roles[] = {
+        { "memory", &g->memory },
+        { "pids", &g->pids },
+        { "cpuacct", &g->cpu },
+    };
+
+    if (h->is_v2)
+        g->kill = (int)i;
+    if (h->is_v2 && g->is_v2)
+        g->memory = g->pids = g->cpu = (int)i;
+    for (size_t k = 0; k < N_ELEMENTS(roles); k++)
+        if (strcmp(h->controller, roles[k].controller) == 0)
+            *roles[k].role = (int)i;
+}
+
+int run_group_open(const struct hierarchies *h, wall_set walls, const int *groups, size_t n_groups,
+                   unsigned number, const struct limits *limits, struct run_group *ret,
+                   struct gb_err *err)
+{
+    size_t at = 0;
+    int r = 0;
+
+    *ret = (struct run_group){
+        .is_own = h->can_group_runs,
+        .is_v2 = h->layout == LAYOUT_V2,
+        .number = number,
+        .memory = -1,
+        .pids = -1,
+        .cpu = -1,
+        .kill = -1,
+    };
+    for (size_t i = 0; i < h->n && at < n_groups && r == 0; i++) {
+        const struct hierarchy *item = &h->items[i];
+        int parent = groups[at];
+
+        if (!(walls & 1u << item->wall))
+            continue;
+        at++;
+        if (!is_for_runs(item))
+            continue;
+        ret->parents[ret->n] = parent;
+        ret->dirs[ret->n] = ret->is_own ? -1 : parent;
+        ret->joins[ret->n] = -1;
+        note_roles(ret, ret->n, item);
+        ret->n++;
+        if (ret->is_own)
+            r = make_own(ret, ret->n - 1, item, walls, limits);
+    }
+    if (r < 0) {
+        run_group_close(ret);
+        return gb_fail(err, r, GB_BLAME_HOST, "making the groups of a run: %s", strerror(-r));
+    }
+    ret->before = ret->is_own ? (struct counters){ 0 } : counters_read(ret);
+    return 0;
+}
+
+/* ---- killing -------------------------------------------------------------------------------------- */
+
+int run_group_kill(const struct run_group *g)
+{
+    if (!g->is_own || g->kill < 0)
+        return -ENOTSUP;
+    return fd_write_text(g->dirs[g->kill], "cgroup.kill", "1");
+}
+
+static uint32_t count_lines(int dir, const char *file)
+{
+    char text[65536];
+    uint32_t n = 0;
+
+    if (fd_read_text(dir, file, text, sizeof(text)) < 0)
+        return 1;
+    for (const char *at = text; *at; at++)
+        n += *at == '\n';
+    return n;
+}
+
+uint32_t run_group_wait(const struct run_group *g, int timeout_ms)
+{
+    uint64_t deadline_ns = clock_after_ms((uint64_t)timeout_ms);
+    cleanup_close int events = openat(g->dirs[g->kill], "cgroup.events", O_RDONLY | O_CLOEXEC);
+    struct pollfd change = { .fd = events, .events = POLLPRI };
+
+    for (;;) {
+        char text[128] = "";
+        ssize_t n = pread(events, text, sizeof(text) - 1, 0);
+
+        if (n > 0 && strstr(text, "populated 0"))
+            return 0;
+        if (clock_poll_ms(deadline_ns) == 0)
+            return count_lines(g->dirs[g->kill], "cgroup.procs");
+        (void)poll(&change, 1, clock_poll_ms(deadline_ns));
+    }
+}
+
+void run_group_close(struct run_group *g)
+{
+    char name[24];
+
+    (void)snprintf(name, sizeof(name), "run-%u", g->number);
+    for (size_t i = 0; g->is_own && i < g->n; i++) {
+        if (g->joins[i] >= 0)
+            close(g->joins[i]);
+        if (g->dirs[i] >= 0)
+            close(g->dirs[i]);
+        /* What cannot be removed yet goes with the box. */
+        (void)unlinkat(g->parents[i], name, AT_REMOVEDIR);
+    }
+    g->n = 0;
+}

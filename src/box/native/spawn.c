@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* box/native/spawn.c - the host's end of a spawner. */
+#include "box/native/spawn.h"
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/fd.h"
+#include "box/walls.h"
+#include "embed/embed.h"
+#include "wire/msg.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define CONTROL_FD 3
+#define BUILD_MS   20000
+#define REMOVE_MS  10000
+
+/* ---- slots --------------------------------------------------------------------------------------- */
+
+/* A directory that nobody else can write to or swap. */
+static int private_dir(int at, const char *path, struct gb_err *err)
+{
+    cleanup_close int fd = -1;
+    struct stat st;
+
+    if (mkdirat(at, path, 0700) < 0 && errno != EEXIST)
+        return gb_fail_sys(err, "making the directory '%s'", path);
+    fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return gb_fail_sys(err, "opening the directory '%s'", path);
+    if (st.st_uid != geteuid() || st.st_mode & 022)
+        return gb_fail(err, -EPERM, GB_BLAME_HOST,
+                       "the directory '%s' can be written by others; remove it or set run_dir", path);
+    return take_fd(&fd);
+}
+
+int spawn_slots(const char *run_dir, struct spawn *spawn, struct gb_err *err)
+{
+    cleanup_close int dir = private_dir(AT_FDCWD, run_dir, err);
+    int r;
+
+    if (dir < 0)
+        return dir;
+    r = private_dir(dir, "slots", err);
+    if (r < 0)
+        return r;
+    spawn->slots_fd = r;
+    return 0;
+}
+
+/* ---- starting ------------------------------------------------------------------------------------- */
+
+/* Everything of ours is close-on-exec; the spawner closes what a careless caller left open. */
+static int launch(struct spawn *spawn, struct gb_err *err)
+{
+    cleanup_close int program =
+        fd_sealed("glovebox-spawner", embed_spawner.data, embed_spawner.size);
+    cleanup_close int theirs = -1;
+    posix_spawn_file_actions_t actions;
+    char name[] = "glovebox-spawner";
+    char *argv[] = { name, NULL };
+    char *env[] = { NULL };
+    char path[32];
+    int pair[2];
+    int r;
+
+    if (program < 0)
+        return gb_fail(err, program, GB_BLAME_HOST, "making the spawner: %s", strerror(-program));
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+        return gb_fail_sys(err, "making a socket");
+    spawn->control_fd = pair[0];
+    theirs = pair[1];
+    (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", program);
+    r = posix_spawn_file_actions_init(&actions);
+    if (r != 0)
+        return gb_fail(err, -r, GB_BLAME_HOST, "starting the spawner: %s", strerror(r));
+    r = posix_spawn_file_actions_adddup2(&actions, theirs, CONTROL_FD);
+    if (r == 0)
+        r = posix_spawn(&spawn->pid, path, &actions, NULL, argv, env);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    if (r != 0)
+        return gb_fail(err, -r, GB_BLAME_HOST, "starting the spawner: %s", strerror(r));
+    return 0;
+}
+
+static int send_plan(const struct spawn *spawn, const struct buf *plan, const int *fds,
+                     size_t n_fds, struct gb_err *err)
+{
+    ssize_t n = fd_send(spawn->control_fd, plan->data, plan->len, fds, n_fds, 0);
+    int r = n < 0 ? (int)n : 0;
+
+    if (r == 0 && (size_t)n < plan->len)
+        r = fd_write_full(spawn->control_fd, plan->data + n, plan->len - (size_t)n);
+    if (r < 0)
+        return gb_fail(err, r, GB_BLAME_HOST, "talking to the spawner: %s", strerror(-r));
+    return 0;
+}
+
+/* ---- answers --------------------------------------------------------------------------------------- */
+
+struct answer {
+    struct wire_head head;
+    union {
+        struct msg_up up;
+        struct msg_failed failed;
+        struct msg_gone gone;
+        char room[MSG_STRUCT_MAX];
+    } msg;
+    int fds[1 + SPAWN_GROUPS_MAX];
+    size_t n_fds;
+    struct wire_reader reader; /* the strings of msg lie here */
+};
+
+static void drop_fds(struct answer *answer)
+{
+    for (size_t i = 0; i < answer->n_fds; i++)
+        close(answer->fds[i]);
+    answer->n_fds = 0;
+}
+
+static int wait_readable(int fd, uint64_t deadline_ns)
+{
+    struct pollfd in = { .fd = fd, .events = POLLIN };
+    int n;
+
+    do {
+        n = poll(&in, 1, clock_poll_ms(deadline_ns));
+    } while (n < 0 && errno == EINTR);
+    return n < 0 ? -errno : n == 0 ? -ETIMEDOUT : 0;
+}
+
+/* One message.  -ECONNRESET when the spawner has ended instead. */
+static int read_answer(const struct spawn *spawn, uint64_t deadline_ns, struct answer *answer)
+{
+    const uint8_t *payload;
+    int r;
+
+    wire_reader_init(&answer->reader);
+    answer->n_fds = 0;
+    while ((r = wire_reader_next(&answer->reader, &answer->head, &payload)) == 0) {
+        size_t room;
+        uint8_t *at = wire_reader_room(&answer->reader, &room);
+        size_t n_fds = N_ELEMENTS(answer->fds) - answer->n_fds;
+        ssize_t n = wait_readable(spawn->control_fd, deadline_ns);
+
+        if (n == 0)
+            n = fd_recv(spawn->control_fd, at, room, answer->fds + answer->n_fds, &n_fds, 0);
+        else
+            n_fds = 0;
+        if (n <= 0)
+            return n < 0 ? (int)n : -ECONNRESET;
+        answer->n_fds += n_fds;
+        wire_reader_fed(&answer->reader, (size_t)n);
+    }
+    if (r < 0 || !(msg_direction(answer->head.type) & SPAWN_OUT))
+        return -EPROTO;
+    return msg_decode(answer->head.type, payload, answer->head.size, &answer->msg);
+}
+
+/* ---- failures -------------------------------------------------------------------------------------- */
+
+/* The wall that a failure breaks: a step names its own; what comes before the steps follows from
+ * where it happened. */
+static int failed_wall(const struct msg_failed *failed)
+{
+    static const struct {
+        uint32_t flag;
+        enum wall wall;
+    } namespaces[] = {
+        { PLAN_FLAG_USER_NS, WALL_USER_NS }, { PLAN_FLAG_PID_NS, WALL_PID },
+        { PLAN_FLAG_NET_NS, WALL_NET },      { PLAN_FLAG_IPC_NS, WALL_IPC },
+        { PLAN_FLAG_UTS_NS, WALL_UTS },      { PLAN_FLAG_CGROUP_NS, WALL_CGROUP_NS },
+    };
+
+    switch (failed->where) {
+    case SPAWN_WHERE_CLONE:
+        for (size_t i = 0; i < N_ELEMENTS(namespaces); i++)
+            if (namespaces[i].flag == failed->wall)
+                return (int)namespaces[i].wall;
+        return WALL_USER_NS;
+    case SPAWN_WHERE_MAP:
+        return WALL_UID_RANGE;
+    case SPAWN_WHERE_NET:
+        return WALL_NET;
+    case SPAWN_WHERE_PIVOT:
+        return WALL_MOUNT;
+    case SPAWN_WHERE_GROUP:
+    case SPAWN_WHERE_TREE:
+    case SPAWN_WHERE_STEP:
+        return failed->wall < N_WALLS ? (int)failed->wall : -1;
+    default:
+        return -1;
+    }
+}
+
+static int build_failed(struct spawn *spawn, const struct msg_failed *failed, struct gb_err *err)
+{
+    int code = -(int)failed->error;
+    const char *detail = failed->detail;
+    int wall = failed_wall(failed);
+
+    spawn->failed_wall = wall;
+    if (failed->where == SPAWN_WHERE_SLOT && code == -EUSERS)
+        return gb_fail(err, code, GB_BLAME_HOST, "all %u slots for boxes are in use",
+                       spawn->n_slots);
+    if (wall < 0)
+        return gb_fail(err, code, GB_BLAME_HOST, "building the box failed%s%s: %s",
+                       detail[0] ? " at " : "", detail, strerror(-code));
+    return gb_fail(err, code, GB_BLAME_HOST, "the wall '%s' cannot be built%s%s: %s\nremedy: %s",
+                   wall_name((enum wall)wall), detail[0] ? " at " : "", detail, strerror(-code),
+                   wall_remedy((enum wall)wall));
+}
+
+static int box_is_up(struct spawn *spawn, struct answer *answer, struct gb_err *err)
+{
+    if (answer->n_fds < 1)
+        return gb_fail(err, -EPROTO, GB_BLAME_BUG, "the spawner sent no pidfd");
+    spawn->pidfd = answer->fds[0];
+    spawn->n_groups = answer->n_fds - 1;
+    memcpy(spawn->groups, answer->fds + 1, spawn->n_groups * sizeof(int));
+    answer->n_fds = 0;
+    spawn->slot = answer->msg.up.slot;
+    spawn->glove_pid = answer->msg.up.pid;
+    return 0;
+}
+
+static int await_box(struct spawn *spawn, struct gb_err *err)
+{
+    struct answer *answer = malloc(sizeof(*answer));
+    int r;
+
+    if (!answer)
+        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory");
+    r = read_answer(spawn, clock_after_ms(BUILD_MS), answer);
+    if (r < 0)
+        r = gb_fail(err, r, GB_BLAME_HOST, "the spawner did not build the box: %s", strerror(-r));
+    else if (answer->head.type == MSG_UP)
+        r = box_is_up(spawn, answer, err);
+    else if (answer->head.type == MSG_FAILED)
+        r = build_failed(spawn, &answer->msg.failed, err);
+    else
+        r = gb_fail(err, -EPROTO, GB_BLAME_BUG, "the spawner answered with something else");
+    drop_fds(answer);
+    free(answer);
+    return r;
+}
+
+int spawn_begin(struct spawn *spawn, const struct buf *plan, int *ret_link_fd, struct gb_err *err)
+{
+    cleanup_close int glove = fd_sealed("glovebox-glove", embed_glove.data, embed_glove.size);
+    cleanup_close int ours = -1;
+    cleanup_close int theirs = -1;
+    int pair[2];
+    int r;
+
+    if (glove < 0)
+        return gb_fail(err, glove, GB_BLAME_HOST, "making the glove: %s", strerror(-glove));
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+        return gb_fail_sys(err, "making a socket");
+    ours = pair[0];
+    theirs = pair[1];
+    r = launch(spawn, err);
+    if (r == 0)
+        r = send_plan(spawn, plan, (int[]){ glove, theirs, spawn->slots_fd }, 3, err);
+    if (r == 0)
+        r = await_box(spawn, err);
+    if (r == 0)
+        *ret_link_fd = take_fd(&ours);
+    return r;
+}
+
+static void tell(const struct spawn *spawn, uint8_t type, const void *msg)
+{
+    uint8_t frame[64];
+    int n = msg_encode(type, 0, 0, msg, frame, sizeof(frame));
+
+    /* A spawner that is gone shows at the end. */
+    if (n > 0)
+        (void)fd_send(spawn->control_fd, frame, (size_t)n, NULL, 0, 0);
+}
+
+void spawn_deadline(const struct spawn *spawn, uint64_t ms)
+{
+    struct msg_deadline deadline = { .ms = ms < UINT32_MAX ? (uint32_t)ms : UINT32_MAX };
+
+    tell(spawn, MSG_DEADLINE, &deadline);
+}
+
+/* ---- the end ---------------------------------------------------------------------------------------- */
+
+static int await_gone(const struct spawn *spawn, uint32_t *ret_survivors)
+{
+    struct answer *answer = malloc(sizeof(*answer));
+    uint64_t deadline_ns = clock_after_ms(REMOVE_MS);
+    int r;
+
+    if (!answer)
+        return -ENOMEM;
+    do {
+        r = read_answer(spawn, deadline_ns, answer);
+        drop_fds(answer);
+    } while (r == 0 && answer->head.type != MSG_GONE);
+    if (r == 0) {
+        *ret_survivors = answer->msg.gone.survivors;
+        r = -(int)answer->msg.gone.error;
+    }
+    free(answer);
+    return r;
+}
+
+static void reap(struct spawn *spawn)
+{
+    close(spawn->control_fd);
+    spawn->control_fd = -1;
+    while (waitpid(spawn->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    spawn->pid = 0;
+}
+
+/* All slots whose owners are dead, by a spawner that builds nothing. */
+static int sweep(struct spawn *spawn, uint32_t *ret_survivors)
+{
+    struct msg_plan plan = { .flags = PLAN_FLAG_SWEEP, .n_slots = spawn->n_slots };
+    cleanup_buf struct buf frames = BUF_INIT(2 * WIRE_FRAME_MAX);
+    char go[1] = { 0 };
+    int n;
+    int r;
+
+    if (buf_reserve(&frames, WIRE_FRAME_MAX) < 0)
+        return -ENOMEM;
+    n = msg_encode(MSG_PLAN, 0, 0, &plan, (uint8_t *)frames.data, WIRE_FRAME_MAX);
+    frames.len = n > 0 ? (size_t)n : 0;
+    n = msg_encode(MSG_GO, 0, 0, go, (uint8_t *)frames.data + frames.len, WIRE_HEAD_SIZE);
+    frames.len += n > 0 ? (size_t)n : 0;
+    r = launch(spawn, NULL);
+    if (r == 0)
+        r = send_plan(spawn, &frames, &spawn->slots_fd, 1, NULL);
+    if (r == 0)
+        r = await_gone(spawn, ret_survivors);
+    if (spawn->pid > 0)
+        reap(spawn);
+    return r;
+}
+
+uint32_t spawn_end(struct spawn *spawn)
+{
+    uint32_t survivors = 0;
+    char nothing[1] = { 0 };
+    int r = 0;
+
+    if (spawn->pid > 0) {
+        tell(spawn, MSG_DESTROY, nothing);
+        r = await_gone(spawn, &survivors);
+        /* Told that something still lives: the spawner stays with it, and is not waited for. */
+        if (r == -EBUSY || r == -ETIMEDOUT)
+            close(spawn->control_fd);
+        else
+            reap(spawn);
+        if (r < 0 && r != -EBUSY && r != -ETIMEDOUT)
+            (void)sweep(spawn, &survivors);
+    }
+    for (size_t i = 0; i < spawn->n_groups; i++)
+        close(spawn->groups[i]);
+    if (spawn->pidfd >= 0)
+        close(spawn->pidfd);
+    if (spawn->slots_fd >= 0)
+        close(spawn->slots_fd);
+    return survivors;
+}

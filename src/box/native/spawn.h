@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* box/native/spawn.h - the host's end of a spawner.
+ *
+ * The spawner is a static program that travels inside this one; it is started from a sealed memfd
+ * by posix_spawn(), so it is safe from any thread, and gets nothing but its control socket.  When
+ * it is gone without having said so, whatever it left is swept by a fresh one: there is one piece
+ * of code that removes boxes.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct buf;
+struct gb_err;
+struct msg_failed;
+
+#define SPAWN_GROUPS_MAX 8
+
+struct spawn {
+    pid_t pid;      /* 0: none */
+    int control_fd; /* -1: none */
+    int slots_fd;   /* directory of slots, -1: none */
+    uint32_t n_slots;
+    int pidfd; /* of the glove */
+    size_t n_groups;
+    int groups[SPAWN_GROUPS_MAX]; /* directories, in the order of the plan's GROUPs */
+    uint32_t slot;
+    uint32_t glove_pid;
+    int failed_wall; /* set when the plan failed: the wall, or -1 */
+};
+
+#define SPAWN_INIT \
+    { \
+        .control_fd = -1, .slots_fd = -1, .pidfd = -1, .failed_wall = -1, \
+    }
+
+/* Opens (and makes, 0700) the directory of slots below run_dir; it must be ours. */
+int spawn_slots(const char *run_dir, struct spawn *spawn, struct gb_err *err);
+
+/* Starts a spawner and lets it build the plan; *ret_link_fd is the host's end of the link.  A
+ * failure of a wall is told as such, with its remedy.  spawn_end() is owed in every case. */
+int spawn_begin(struct spawn *spawn, const struct buf *plan, int *ret_link_fd, struct gb_err *err);
+
+/* Tells it when to kill the box by itself; 0 takes it back. */
+void spawn_deadline(const struct spawn *spawn, uint64_t ms);
+
+/* Has it removed everything; sweeps when it cannot.  The number of surviving processes. */
+uint32_t spawn_end(struct spawn *spawn);

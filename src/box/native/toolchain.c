@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* box/native/toolchain.c - trees of the host that the operator shows in boxes besides /usr. */
+#include "box/native/toolchain.h"
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PATH_TEXT_MAX (64 * 1024)
+
+/* Directories looked at for rights; a tree with more is taken at its word. */
+#define LOOK_MAX 512
+
+/* Places that are the box's own. */
+static const char *const own_places[] = {
+    "/proc", "/sys", "/dev", "/etc", "/run", "/tmp", "/var/tmp", "/workspace", "/home/box",
+};
+
+static const char usual_path[] =
+    "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/* Where Go's own archive puts itself, outside every usual PATH. */
+#define GO_BIN "/usr/local/go/bin"
+
+static int unreadable(const char *path, struct gb_err *err)
+{
+    return gb_fail(err, -EACCES, GB_BLAME_CALLER,
+                   "toolchain: '%s' is not readable by others\nremedy: chmod o+rX '%s'", path,
+                   path);
+}
+
+static bool is_readable(const struct stat *st)
+{
+    return (st->st_mode & (S_IROTH | S_IXOTH)) == (S_IROTH | S_IXOTH);
+}
+
+/* The tree's own directory and the ones directly below it: where a home keeps its secrets. */
+static int look_below(const char *tree, struct gb_err *err)
+{
+    DIR *dir = opendir(tree);
+    struct dirent *entry;
+    int looked = 0;
+    int r = 0;
+
+    if (!dir)
+        return gb_fail_sys(err, "opening the toolchain '%s'", tree);
+    while (r == 0 && looked < LOOK_MAX && (entry = readdir(dir)) != NULL) {
+        char path[PATH_MAX + NAME_MAX + 2];
+        struct stat st;
+
+        if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
+            continue;
+        looked++;
+        (void)snprintf(path, sizeof(path), "%s/%s", tree, entry->d_name);
+        if (fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !is_readable(&st))
+            r = unreadable(path, err);
+    }
+    closedir(dir);
+    return r;
+}
+
+static int check_tree(const char *tree, struct gb_err *err)
+{
+    struct stat st;
+
+    if (!path_is_clean_absolute(tree) || strcmp(tree, "/") == 0)
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
+                       "toolchain '%s' is not an absolute path without '.', '..' or '//'", tree);
+    for (size_t i = 0; i < N_ELEMENTS(own_places); i++)
+        if (path_is_in(tree, own_places[i]) || path_is_in(own_places[i], tree))
+            return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
+                           "toolchain '%s' lies where a box keeps its own '%s'", tree,
+                           own_places[i]);
+    if (stat(tree, &st) < 0)
+        return gb_fail_sys(err, "toolchain '%s'", tree);
+    if (!S_ISDIR(st.st_mode))
+        return gb_fail(err, -ENOTDIR, GB_BLAME_CALLER, "toolchain '%s' is not a directory", tree);
+    return is_readable(&st) ? look_below(tree, err) : unreadable(tree, err);
+}
+
+int toolchains_check(const char *const *trees, struct gb_err *err)
+{
+    for (; trees && *trees; trees++) {
+        int r = check_tree(*trees, err);
+
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+char *toolchains_path(const char *const *trees)
+{
+    struct buf path = BUF_INIT(PATH_TEXT_MAX);
+
+    for (; trees && *trees; trees++) {
+        char bin[PATH_MAX + 8];
+
+        (void)snprintf(bin, sizeof(bin), "%s/bin", *trees);
+        (void)buf_printf(&path, "%s:", access(bin, X_OK) == 0 ? bin : *trees);
+    }
+    (void)buf_puts(&path, usual_path);
+    if (access(GO_BIN, X_OK) == 0)
+        (void)buf_puts(&path, ":" GO_BIN);
+    return buf_take(&path);
+}

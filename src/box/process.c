@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* box/process.c - one program in a box, from its start to the last process of it.
+ *
+ *    open   the backend makes groups for the run
+ *    start  RUN; the glove answers when the program has been executed
+ *    watch  until EXIT: output to the caller, input to the program; whichever limit is reached
+ *           first kills
+ *    close  the backend kills what is left and reads the counters; the rest of the output, which
+ *           the dead cannot add to, is drained
+ *
+ * The clock, the kills and the counters are the host's.  From inside the box come only the way the
+ * main process ended and how full the disk was.
+ */
+#include "base/clock.h"
+#include "base/err.h"
+#include "box/box.h"
+#include "box/link.h"
+#include "wire/msg.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#define START_MS 10000
+
+/* After a kill: how long the EXIT and the end of the output may take. */
+#define DRAIN_MS 2000
+
+/* The backend's own kill comes so much behind the limit: only when the host is stuck. */
+#define DEADLINE_SLACK_MS 250
+
+/* CPU time is looked at when it could be used up, but not more often than this. */
+#define CPU_LOOK_MS 10
+
+#define RUN_FDS_MAX 8
+#define INPUT_PIECE 16384
+
+struct stream {
+    struct process *process;
+    int number; /* 1 stdout, 2 stderr */
+    uint32_t channel;
+    bool is_finished;
+};
+
+struct process {
+    struct box *box;
+    const struct box_run_spec *spec;
+    struct box_run_end *end;
+    uint32_t seq; /* of RUN: the run's name */
+    struct stream out;
+    struct stream err;
+    uint32_t in; /* channel, 0: none or finished */
+    bool is_started;
+    bool is_unwanted; /* the caller takes no more output */
+    uint64_t started_ns;
+    uint64_t wall_deadline_ns;
+    uint64_t cpu_look_ns;
+    uint64_t drain_deadline_ns; /* once killed */
+};
+
+/* ---- output ----------------------------------------------------------------------------------- */
+
+/* Bytes over output_max are counted up to the first one too many and not handed on: the count in
+ * the result is exact. */
+static void stream_data(void *user, const uint8_t *bytes, size_t len)
+{
+    struct stream *stream = user;
+    struct process *p = stream->process;
+    uint64_t *totals = p->end->output_bytes;
+    uint64_t left = p->spec->limits.output_max - totals[1] - totals[2];
+
+    if (p->end->kill == BOX_KILL_OUTPUT)
+        return;
+    if (len > left) {
+        len = (size_t)left;
+        p->end->kill = BOX_KILL_OUTPUT;
+    }
+    totals[stream->number] += len;
+    if (len > 0 && p->spec->output(p->spec->user, stream->number, bytes, len) < 0)
+        p->is_unwanted = true;
+}
+
+static void stream_fin(void *user)
+{
+    struct stream *stream = user;
+
+    stream->is_finished = true;
+}
+
+static const struct channel_ops stream_ops = {
+    .data = stream_data,
+    .fin = stream_fin,
+};
+
+static void process_exited(void *user, const struct msg_exit *msg)
+{
+    struct process *p = user;
+
+    if (msg->run != p->seq || p->end->has_exited)
+        return;
+    p->end->has_exited = true;
+    p->end->code = msg->code;
+    p->end->signo = msg->signo;
+    p->end->disk_free = msg->disk_free;
+    p->end->inodes_free = msg->inodes_free;
+    p->end->wall_ns = clock_now_ns() - p->started_ns;
+}
+
+/* ---- start ------------------------------------------------------------------------------------ */
+
+static int open_channels(struct process *p, struct gb_err *err)
+{
+    struct link *link = box_link(p->box);
+
+    p->out = (struct stream){ .process = p, .number = 1 };
+    p->err = (struct stream){ .process = p, .number = 2 };
+    p->out.channel = link_channel_open(link, &stream_ops, &p->out);
+    p->err.channel = link_channel_open(link, &stream_ops, &p->err);
+    p->in = p->spec->stdin_fd >= 0 ? link_channel_open(link, NULL, p) : 0;
+    if (!p->out.channel || !p->err.channel || (p->spec->stdin_fd >= 0 && !p->in))
+        return gb_fail(err, -EBUSY, GB_BLAME_BUG, "no free channel");
+    return 0;
+}
+
+static void close_channels(struct process *p)
+{
+    link_channel_close(box_link(p->box), p->out.channel);
+    link_channel_close(box_link(p->box), p->err.channel);
+    if (p->in)
+        link_channel_close(box_link(p->box), p->in);
+}
+
+static int pack(const char *const *strings, char *bytes, size_t size, struct wire_strs *ret,
+                struct gb_err *err)
+{
+    int r = wire_strs_pack(strings, bytes, size, ret);
+
+    if (r < 0)
+        return gb_fail(err, r, GB_BLAME_CALLER,
+                       "arguments and environment are too long for a box (%zu KiB): put them into a file",
+                       size / 1024);
+    return 0;
+}
+
+static int send_run(struct process *p, struct gb_err *err)
+{
+    static const char too_long[] = "";
+    char argv[WIRE_PAYLOAD_MAX];
+    char env[WIRE_PAYLOAD_MAX / 2];
+    int fds[RUN_FDS_MAX];
+    size_t n_fds = RUN_FDS_MAX;
+    bool has_v2 = false;
+    struct msg_run run = {
+        .in = p->in,
+        .out = p->out.channel,
+        .err = p->err.channel,
+        .cwd = p->spec->cwd,
+        .hidden = { .packed = too_long },
+    };
+    int r = pack(p->spec->argv, argv, sizeof(argv), &run.argv, err);
+
+    if (r == 0)
+        r = pack(p->spec->env, env, sizeof(env), &run.env, err);
+    if (r == 0)
+        r = box_ops_of(p->box)->run_open(p->box, &p->spec->limits, fds, &n_fds, &has_v2, err);
+    if (r < 0)
+        return r;
+    run.flags = has_v2 ? RUN_FLAG_GROUP : 0;
+    run.n_fds = (uint32_t)n_fds;
+    return link_request(box_link(p->box), MSG_RUN, &run, fds, n_fds, &p->seq, err);
+}
+
+/* A program that cannot be executed is a result; anything else that fails before it is the box's
+ * failure. */
+static int started(struct process *p, int code, uint32_t step, struct gb_err *err)
+{
+    if (code >= 0) {
+        p->is_started = true;
+        return 0;
+    }
+    if (step == GLOVE_STEP_EXEC || step == GLOVE_STEP_CWD) {
+        p->end->exec_error = -code;
+        return 0;
+    }
+    return gb_fail(err, code, GB_BLAME_HOST, "starting a program in the box failed at step %u: %s",
+                   step, strerror(-code));
+}
+
+/* ---- watch ------------------------------------------------------------------------------------ */
+
+static void kill_for(struct process *p, enum box_kill cause)
+{
+    struct gb_err ignored = { 0 };
+
+    if (p->end->kill == BOX_KILL_NONE)
+        p->end->kill = cause;
+    if (p->drain_deadline_ns == 0)
+        p->drain_deadline_ns = clock_after_ms(DRAIN_MS);
+    /* When it fails the group is not empty at the end, and the survivors tell. */
+    (void)box_ops_of(p->box)->run_kill(p->box, &ignored);
+}
+
+/* One piece of the caller's input, as much as the glove takes. */
+static void feed_input(struct process *p)
+{
+    struct link *link = box_link(p->box);
+    char piece[INPUT_PIECE];
+    size_t room = link_channel_room(link, p->in);
+    ssize_t n = read(p->spec->stdin_fd, piece, room < sizeof(piece) ? room : sizeof(piece));
+
+    if (n < 0 && (errno == EINTR || errno == EAGAIN))
+        return;
+    /* An input that cannot be read has ended. */
+    if (n <= 0) {
+        (void)link_channel_send(link, p->in, NULL, 0, true);
+        link_channel_close(link, p->in);
+        p->in = 0;
+        return;
+    }
+    (void)link_channel_send(link, p->in, piece, (size_t)n, false);
+}
+
+static void check_cpu(struct process *p, uint64_t now)
+{
+    uint64_t limit = p->spec->limits.cpu_ms * NS_PER_MS;
+    uint64_t used;
+    uint64_t soonest;
+
+    if (now < p->cpu_look_ns)
+        return;
+    used = box_ops_of(p->box)->run_cpu_ns(p->box);
+    if (used >= limit) {
+        kill_for(p, BOX_KILL_CPU);
+        return;
+    }
+    soonest = (limit - used) / p->spec->limits.cpu_milli * 1000;
+    if (soonest < CPU_LOOK_MS * NS_PER_MS)
+        soonest = CPU_LOOK_MS * NS_PER_MS;
+    p->cpu_look_ns = now + soonest;
+}
+
+static void check_limits(struct process *p)
+{
+    uint64_t now = clock_now_ns();
+
+    if (p->drain_deadline_ns)
+        return;
+    if (p->end->kill == BOX_KILL_OUTPUT)
+        kill_for(p, BOX_KILL_OUTPUT);
+    else if (p->is_unwanted)
+        kill_for(p, BOX_KILL_CANCEL);
+    else if (now >= p->wall_deadline_ns)
+        kill_for(p, BOX_KILL_WALL);
+    else
+        check_cpu(p, now);
+}
+
+static uint64_t next_look(const struct process *p)
+{
+    if (p->drain_deadline_ns)
+        return p->drain_deadline_ns;
+    return p->wall_deadline_ns < p->cpu_look_ns ? p->wall_deadline_ns : p->cpu_look_ns;
+}
+
+/* Without its spawner a box has nobody who removes it: it ends here. */
+static int hold_lost(struct process *p, struct gb_err *err)
+{
+    kill_for(p, BOX_KILL_NONE);
+    p->end->is_lost = true;
+    return gb_fail(err, -EPIPE, GB_BLAME_HOST, "the box was lost: its spawner has ended");
+}
+
+/* Waits for one event.  Negative: the link is lost. */
+static int step(struct process *p, struct gb_err *err)
+{
+    struct pollfd extra[3];
+    struct pollfd *watch_fd = &extra[0];
+    struct pollfd *cancel = NULL;
+    struct pollfd *input = NULL;
+    size_t n = 1;
+    int r;
+
+    *watch_fd = (struct pollfd){ .fd = box_ops_of(p->box)->watch_fd(p->box), .events = POLLIN };
+    if (p->spec->cancel_fd >= 0 && !p->drain_deadline_ns) {
+        cancel = &extra[n++];
+        *cancel = (struct pollfd){ .fd = p->spec->cancel_fd, .events = POLLIN };
+    }
+    if (p->in && !p->drain_deadline_ns && link_channel_room(box_link(p->box), p->in) > 0) {
+        input = &extra[n++];
+        *input = (struct pollfd){ .fd = p->spec->stdin_fd, .events = POLLIN };
+    }
+    r = link_pump(box_link(p->box), next_look(p), extra, n, err);
+    if (r < 0)
+        return r;
+    if (watch_fd->revents)
+        return hold_lost(p, err);
+    if (cancel && cancel->revents)
+        kill_for(p, BOX_KILL_CANCEL);
+    if (input && input->revents)
+        feed_input(p);
+    check_limits(p);
+    return 0;
+}
+
+static bool has_drained(const struct process *p)
+{
+    return p->drain_deadline_ns && clock_poll_ms(p->drain_deadline_ns) == 0;
+}
+
+static int watch(struct process *p, struct gb_err *err)
+{
+    bool is_answered = false;
+
+    while (!p->end->has_exited && !has_drained(p)) {
+        uint32_t where = 0;
+        uint64_t pid;
+        int r = is_answered ? 0 : link_answer(box_link(p->box), p->seq, &pid, &where);
+
+        if (r != 0) {
+            is_answered = true;
+            r = started(p, r, where, err);
+            if (r < 0 || p->end->exec_error)
+                return r;
+            continue;
+        }
+        r = step(p, err);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* ---- the end ---------------------------------------------------------------------------------- */
+
+/* What the dead have written is still on its way. */
+static int drain(struct process *p, struct gb_err *err)
+{
+    p->drain_deadline_ns = clock_after_ms(DRAIN_MS);
+    while (!(p->out.is_finished && p->err.is_finished) && !has_drained(p)) {
+        int r = step(p, err);
+
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static void note_lost(struct process *p)
+{
+    if (link_is_lost(box_link(p->box)) && !p->end->has_exited && !p->end->exec_error)
+        p->end->is_lost = true;
+}
+
+static void clock_start(struct process *p)
+{
+    p->started_ns = clock_now_ns();
+    p->wall_deadline_ns = p->started_ns + p->spec->limits.wall_ms * NS_PER_MS;
+    p->cpu_look_ns = p->started_ns + p->spec->limits.cpu_ms * 1000 /
+                                         p->spec->limits.cpu_milli * NS_PER_MS;
+    box_ops_of(p->box)->deadline(p->box, p->spec->limits.wall_ms + DEADLINE_SLACK_MS);
+}
+
+int box_run(struct box *box, const struct box_run_spec *spec, struct box_run_end *ret,
+            struct gb_err *err)
+{
+    struct process p = { .box = box, .spec = spec, .end = ret };
+    struct gb_err lost = { 0 };
+    int closed;
+    int r;
+
+    *ret = (struct box_run_end){ .disk_free = UINT64_MAX, .inodes_free = UINT64_MAX };
+    r = open_channels(&p, err);
+    if (r < 0) {
+        close_channels(&p);
+        return r;
+    }
+    link_on_exit(box_link(box), process_exited, &p);
+    clock_start(&p);
+    r = send_run(&p, err);
+    if (r == 0)
+        r = watch(&p, &lost);
+    if (ret->wall_ns == 0)
+        ret->wall_ns = clock_now_ns() - p.started_ns;
+    closed = box_ops_of(box)->run_close(box, ret, err);
+    box_ops_of(box)->deadline(box, 0);
+    if (r == 0 && closed == 0 && p.is_started)
+        r = drain(&p, &lost);
+    note_lost(&p);
+    link_on_exit(box_link(box), NULL, NULL);
+    close_channels(&p);
+    if (closed < 0)
+        return closed;
+    if (r < 0 && !ret->is_lost && !ret->has_exited)
+        return lost.code ? (*err = lost, r) : r;
+    return 0;
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cli/doctor_host.c - what `doctor` tells of this machine besides the walls. */
+#include "cli/doctor_host.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "box/box.h"
+#include "box/native/toolchain.h"
+#include "conf/environment.h"
+#include "run/language.h"
+
+/* ---- toolchains ------------------------------------------------------------------------------------- */
+
+/* The tree that a program belongs to: the directory above its bin. */
+static bool tree_of(const char *program, char tree[static PATH_MAX])
+{
+    cleanup_free char *real = realpath(program, NULL);
+    char *slash = real ? strrchr(real, '/') : NULL;
+
+    if (!slash || slash == real)
+        return false;
+    *slash = '\0';
+    slash = strrchr(real, '/');
+    if (slash && slash != real && strcmp(slash, "/bin") == 0)
+        *slash = '\0';
+    return snprintf(tree, PATH_MAX, "%s", real) < PATH_MAX;
+}
+
+static void suggest(struct doctor_program *program, const struct language *language)
+{
+    char tree[PATH_MAX];
+
+    if (program->on_path[0] && strcmp(program->on_path, program->in_box) != 0 &&
+        tree_of(program->on_path, tree) && !path_is_in(tree, "/usr"))
+        (void)snprintf(program->remedy, sizeof(program->remedy), "to use it: --toolchain %s", tree);
+    else if (!program->in_box[0])
+        (void)snprintf(program->remedy, sizeof(program->remedy), "to have one: apt install %s",
+                       language->package);
+}
+
+/* A language may share its program with another one; it is told once. */
+static bool is_told(const struct doctor_host *host, const char *name)
+{
+    for (size_t i = 0; i < host->n_programs; i++)
+        if (strcmp(host->programs[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static void look_for_programs(struct doctor_host *host, const char *const *toolchains,
+                              const char *user_path)
+{
+    cleanup_free char *box_path = toolchains_path(toolchains);
+    const struct language *language;
+
+    for (size_t i = 0; box_path && (language = language_at(i)) != NULL; i++) {
+        struct doctor_program *program = &host->programs[host->n_programs];
+
+        if (host->n_programs == DOCTOR_PROGRAMS_MAX || is_told(host, language->program))
+            continue;
+        program->language = language->name;
+        program->name = language->program;
+        if (!box_path_has(box_path, language->program, program->in_box))
+            program->in_box[0] = '\0';
+        if (!user_path || !box_path_has(user_path, language->program, program->on_path))
+            program->on_path[0] = '\0';
+        suggest(program, language);
+        host->n_programs++;
+    }
+}
+
+/* ---- docker ------------------------------------------------------------------------------------------ */
+
+static void look_for_docker(struct doctor_host *host, const char *docker_host)
+{
+    static const char prefix[] = "unix://";
+    const char *path = "/var/run/docker.sock";
+    struct sockaddr_un addr = { .sun_family = AF_UNIX };
+    cleanup_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    if (docker_host && strncmp(docker_host, prefix, strlen(prefix)) == 0)
+        path = docker_host + strlen(prefix);
+    else if (docker_host && *docker_host) {
+        (void)snprintf(host->docker, sizeof(host->docker), "DOCKER_HOST is %.200s, not looked at",
+                       docker_host);
+        return;
+    }
+    if (snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", path) >= (int)sizeof(addr.sun_path))
+        return;
+    host->has_docker = fd >= 0 && connect(fd, (struct sockaddr *)&addr, sizeof(addr)) == 0;
+    if (host->has_docker)
+        (void)snprintf(host->docker, sizeof(host->docker), "an engine answers at %.200s", path);
+    else
+        (void)snprintf(host->docker, sizeof(host->docker),
+                       "no engine at %.100s (%s); native boxes need none", path, strerror(errno));
+}
+
+/* ---- the kernel's settings ------------------------------------------------------------------------------ */
+
+static void look_at_kernel(struct doctor_host *host)
+{
+    static const struct {
+        const char *path;
+        char bad; /* first character of the value that is worth a note */
+        const char *note;
+    } table[] = {
+        { "/proc/sys/kernel/unprivileged_userns_clone", '0',
+          "user namespaces are for root only: sysctl -w kernel.unprivileged_userns_clone=1" },
+        { "/proc/sys/kernel/apparmor_restrict_unprivileged_userns", '1',
+          "AppArmor restricts user namespaces: sysctl -w kernel.apparmor_restrict_unprivileged_userns=0, or give glovebox a profile that allows userns" },
+        { "/proc/sys/user/max_user_namespaces", '0',
+          "user namespaces are switched off: sysctl -w user.max_user_namespaces=15000" },
+        { "/proc/sys/user/max_net_namespaces", '0',
+          "network namespaces are switched off: sysctl -w user.max_net_namespaces=15000" },
+        { "/proc/sys/kernel/kptr_restrict", '0',
+          "kernel addresses are not hidden from processes: sysctl -w kernel.kptr_restrict=1" },
+        { "/proc/sys/dev/tty/legacy_tiocsti", '1',
+          "terminals accept typed-in input (TIOCSTI); boxes cannot use it, others can: sysctl -w dev.tty.legacy_tiocsti=0" },
+    };
+    char text[64];
+
+    for (size_t i = 0; i < N_ELEMENTS(table) && host->n_notes < DOCTOR_NOTES_MAX; i++)
+        if (fd_read_text(AT_FDCWD, table[i].path, text, sizeof(text)) > 0 &&
+            text[0] == table[i].bad && (text[1] == '\n' || !text[1]))
+            (void)snprintf(host->notes[host->n_notes++], sizeof(host->notes[0]), "%s",
+                           table[i].note);
+}
+
+void doctor_host_look(struct doctor_host *host, const char *const *toolchains, char *const *env)
+{
+    look_for_programs(host, toolchains, environment_get(env, "PATH"));
+    look_for_docker(host, environment_get(env, "DOCKER_HOST"));
+    look_at_kernel(host);
+}

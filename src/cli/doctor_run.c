@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cli/doctor_run.c - `glovebox doctor`: which walls this machine can build, and what mends the
+ * others; which toolchains a box will see; the plan of a box; groups for an ordinary user. */
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/fd.h"
+#include "box/native/hierarchy.h"
+#include "box/native/native.h"
+#include "cli/doctor_args.h"
+#include "cli/doctor_host.h"
+#include "cli/exec_spec.h"
+#include "cli/term.h"
+#include "conf/settings.h"
+#include "json/writer.h"
+
+#define TEXT_MAX (1024 * 1024)
+
+static int print(const struct buf *text, struct gb_err *err)
+{
+    int r = buf_error(text);
+
+    if (r == 0)
+        r = fd_write_full(STDOUT_FILENO, text->data, text->len);
+    return r < 0 ? gb_fail(err, r, GB_BLAME_HOST, "writing: %s", strerror(-r)) : 0;
+}
+
+/* ---- --plan, --delegate --------------------------------------------------------------------------- */
+
+static int show_plan(const struct box_spec *spec, struct gb_err *err)
+{
+    cleanup_buf struct buf text = BUF_INIT(TEXT_MAX);
+    int r = native_plan_text(spec, &text, err);
+
+    return r < 0 ? r : print(&text, err);
+}
+
+static int delegate(const char *user, struct gb_err *err)
+{
+    char room[4096];
+    char where[2048] = "";
+    struct passwd pwd;
+    struct passwd *found = NULL;
+    int r;
+
+    if (geteuid() != 0)
+        return gb_fail(err, -EPERM, GB_BLAME_CALLER,
+                       "only root can give groups away\nremedy: sudo glovebox doctor --delegate %s",
+                       user);
+    if (getpwnam_r(user, &pwd, room, sizeof(room), &found) != 0 || !found)
+        return gb_fail(err, -ENOENT, GB_BLAME_CALLER, "there is no user '%s'", user);
+    if (pwd.pw_uid == 0)
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "root needs no groups of its own");
+    r = hierarchies_delegate(pwd.pw_uid, pwd.pw_gid, where, sizeof(where), err);
+    if (r < 0)
+        return r;
+    (void)printf("boxes of %s are limited in: %s\n"
+                 "(until the next boot; run this again then, from a boot script for instance)\n",
+                 user, where);
+    return 0;
+}
+
+/* ---- the report ------------------------------------------------------------------------------------- */
+
+struct report {
+    const struct settings *settings;
+    struct native_survey survey;
+    wall_set broken; /* missing, and the settings do not allow it */
+    struct doctor_host host;
+};
+
+static bool is_fit(const struct report *report)
+{
+    return report->settings->backend != BACKEND_DISABLED && !report->broken;
+}
+
+static void json_walls(struct json_writer *w, const struct report *report)
+{
+    json_object_begin(w, "walls");
+    for (enum wall wall = 0; wall < N_WALLS; wall++) {
+        bool is_missing = report->survey.missing & 1u << wall;
+
+        json_object_begin(w, wall_name(wall));
+        json_put_bool(w, "ok", !is_missing);
+        json_put_str(w, "keeps", wall_keeps(wall));
+        if (is_missing) {
+            json_put_str(w, "reason", report->survey.reasons[wall]);
+            json_put_str(w, "remedy", wall_remedy(wall));
+        }
+        json_object_end(w);
+    }
+    json_object_end(w);
+}
+
+static void json_programs(struct json_writer *w, const struct report *report)
+{
+    json_array_begin(w, "programs");
+    for (size_t i = 0; i < report->host.n_programs; i++) {
+        const struct doctor_program *program = &report->host.programs[i];
+
+        json_object_begin(w, NULL);
+        json_put_str(w, "name", program->name);
+        json_put_str(w, "language", program->language);
+        json_put_str(w, "in_box", program->in_box[0] ? program->in_box : NULL);
+        json_put_str(w, "on_path", program->on_path[0] ? program->on_path : NULL);
+        json_put_str(w, "remedy", program->remedy[0] ? program->remedy : NULL);
+        json_object_end(w);
+    }
+    json_array_end(w);
+}
+
+static int report_json(const struct report *report, struct gb_err *err)
+{
+    cleanup_buf struct buf text = BUF_INIT(TEXT_MAX);
+    struct json_writer w;
+
+    json_writer_init(&w, &text, true);
+    json_object_begin(&w, NULL);
+    json_put_bool(&w, "ok", is_fit(report));
+    json_put_str(&w, "backend", backend_choice_name(report->settings->backend));
+    json_put_str(&w, "user", geteuid() == 0 ? "root" : "ordinary");
+    json_put_str(&w, "groups", report->survey.layout);
+    json_put_bool(&w, "groups_of_runs", report->survey.groups_runs);
+    json_put_u64(&w, "landlock", report->survey.landlock);
+    json_walls(&w, report);
+    json_programs(&w, report);
+    json_object_begin(&w, "docker");
+    json_put_bool(&w, "reachable", report->host.has_docker);
+    json_put_str(&w, "detail", report->host.docker);
+    json_object_end(&w);
+    json_array_begin(&w, "notes");
+    for (size_t i = 0; i < report->host.n_notes; i++)
+        json_put_str(&w, NULL, report->host.notes[i]);
+    json_array_end(&w);
+    json_object_end(&w);
+    (void)json_writer_end(&w);
+    (void)buf_putc(&text, '\n');
+    return print(&text, err);
+}
+
+static void text_walls(struct buf *text, const struct term *term, const struct report *report)
+{
+    (void)buf_printf(text, "%sWalls%s\n", term_on(term, TERM_BOLD), term_off(term));
+    for (enum wall wall = 0; wall < N_WALLS; wall++) {
+        bool is_missing = report->survey.missing & 1u << wall;
+        bool is_broken = report->broken & 1u << wall;
+
+        (void)buf_printf(text, "  %s%s%s %-10s %s\n",
+                         term_on(term, is_broken    ? TERM_RED
+                                       : is_missing ? TERM_YELLOW
+                                                    : TERM_GREEN),
+                         is_missing ? "missing" : "ok     ", term_off(term), wall_name(wall),
+                         wall_keeps(wall));
+        if (is_missing)
+            (void)buf_printf(text, "            why:    %s\n            remedy: %s\n",
+                             report->survey.reasons[wall], wall_remedy(wall));
+    }
+}
+
+static void text_programs(struct buf *text, const struct term *term, const struct report *report)
+{
+    (void)buf_printf(text, "%sToolchains that a box sees%s\n", term_on(term, TERM_BOLD),
+                     term_off(term));
+    for (size_t i = 0; i < report->host.n_programs; i++) {
+        const struct doctor_program *program = &report->host.programs[i];
+
+        (void)buf_printf(text, "  %-10s %-8s %s\n", program->language, program->name,
+                         program->in_box[0] ? program->in_box : "-");
+        if (program->on_path[0] && strcmp(program->on_path, program->in_box) != 0)
+            (void)buf_printf(text, "             your PATH has another one: %s\n",
+                             program->on_path);
+        if (program->remedy[0])
+            (void)buf_printf(text, "             %s\n", program->remedy);
+    }
+}
+
+static int report_text(const struct report *report, struct gb_err *err)
+{
+    cleanup_buf struct buf text = BUF_INIT(TEXT_MAX);
+    struct term term;
+
+    term_init(&term, STDOUT_FILENO, report->settings->color, environ);
+    (void)buf_printf(&text, "%sBackend%s %s, groups %s%s, Landlock ABI %u, as %s\n",
+                     term_on(&term, TERM_BOLD), term_off(&term),
+                     backend_choice_name(report->settings->backend), report->survey.layout,
+                     report->survey.groups_runs ? "" : " (runs are counted with their box)",
+                     report->survey.landlock, geteuid() == 0 ? "root" : "an ordinary user");
+    text_walls(&text, &term, report);
+    text_programs(&text, &term, report);
+    (void)buf_printf(&text, "%sDocker%s %s\n", term_on(&term, TERM_BOLD), term_off(&term),
+                     report->host.docker);
+    for (size_t i = 0; i < report->host.n_notes; i++)
+        (void)buf_printf(&text, "%snote%s %s\n", term_on(&term, TERM_DIM), term_off(&term),
+                         report->host.notes[i]);
+    (void)buf_printf(&text, "%s%s%s\n", term_on(&term, is_fit(report) ? TERM_GREEN : TERM_RED),
+                     is_fit(report) ? "This machine can make boxes with every wall that is asked for."
+                     : report->settings->backend == BACKEND_DISABLED
+                         ? "Code execution is disabled by the configuration."
+                         : "This machine cannot make boxes as they are asked for.",
+                     term_off(&term));
+    return print(&text, err);
+}
+
+int doctor_run(const struct doctor_args *args, const struct settings *settings, struct gb_err *err)
+{
+    struct box_spec spec = exec_spec(settings);
+    struct report *report;
+    int r;
+
+    if (args->delegate)
+        return delegate(args->delegate, err);
+    if (args->wants_plan)
+        return show_plan(&spec, err);
+    report = calloc(1, sizeof(*report));
+    if (!report)
+        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory");
+    report->settings = settings;
+    native_survey(&spec, &report->survey);
+    report->broken = report->survey.missing & settings->must_hold;
+    doctor_host_look(&report->host, settings->toolchains, environ);
+    r = args->is_json ? report_json(report, err) : report_text(report, err);
+    if (r == 0)
+        r = is_fit(report) ? 0 : 1;
+    free(report);
+    return r;
+}

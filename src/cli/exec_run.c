@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cli/exec_run.c - `glovebox exec`, once its arguments are known: runs, streams, tells.
+ *
+ * Without --json the program's output passes through as it comes, and what glovebox has to say goes
+ * to stderr.  With --json stdout carries one document and nothing else.  Ctrl-C and SIGTERM kill
+ * the run, and the result is told all the same.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/fd.h"
+#include "box/box.h"
+#include "cli/exec_args.h"
+#include "cli/exec_spec.h"
+#include "cli/term.h"
+#include "cli/term_filter.h"
+#include "conf/settings.h"
+#include "run/language.h"
+#include "run/result.h"
+#include "run/run.h"
+
+/* Kept per piece when the terminal is protected; a piece grows at most fourfold. */
+#define SHOWN_MAX (1024 * 1024)
+
+/* A stream of ours that output of the box goes to. */
+struct sink {
+    int fd;
+    bool is_tty;
+    struct term_filter filter;
+};
+
+struct printer {
+    struct sink sinks[3]; /* by stream */
+};
+
+/* ---- output ----------------------------------------------------------------------------------------- */
+
+/* When our reader has gone the run has no purpose left: it is cancelled, as SIGPIPE would do. */
+static int print_output(void *user, int stream, const void *bytes, size_t len)
+{
+    struct printer *p = user;
+    struct sink *sink = &p->sinks[stream];
+    cleanup_buf struct buf shown = BUF_INIT(SHOWN_MAX);
+
+    if (sink->is_tty) {
+        int r = term_filter_add(&sink->filter, bytes, len, &shown);
+
+        if (r < 0)
+            return r;
+        bytes = shown.data;
+        len = shown.len;
+    }
+    return len > 0 ? fd_write_full(sink->fd, bytes, len) : 0;
+}
+
+static void print_rest(struct printer *p)
+{
+    for (int stream = 1; stream <= 2; stream++) {
+        struct sink *sink = &p->sinks[stream];
+        cleanup_buf struct buf shown = BUF_INIT(SHOWN_MAX);
+
+        if (sink->is_tty && term_filter_end(&sink->filter, &shown) == 0 &&
+            shown.len > 0)
+            (void)fd_write_full(sink->fd, shown.data, shown.len);
+    }
+}
+
+/* ---- cancelling --------------------------------------------------------------------------------------- */
+
+/* Signals are read from a descriptor, so that the one thread waits for them like for anything
+ * else.  SIGPIPE is a failed write, not a death. */
+static int signals_open(struct gb_err *err)
+{
+    sigset_t set;
+    int fd;
+
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGINT);
+    (void)sigaddset(&set, SIGTERM);
+    (void)sigaddset(&set, SIGHUP);
+    (void)sigprocmask(SIG_BLOCK, &set, NULL);
+    (void)signal(SIGPIPE, SIG_IGN);
+    fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    return fd < 0 ? gb_fail_sys(err, "watching for signals") : fd;
+}
+
+/* ---- the request --------------------------------------------------------------------------------------- */
+
+static int run_request(const struct exec_args *args, const struct run_request *base,
+                       struct run_result *result, struct gb_err *err)
+{
+    struct run_request request = *base;
+    cleanup_free struct run_input *inputs = calloc(args->n_files + 1, sizeof(*inputs));
+    cleanup_free struct run_output *outputs = calloc(args->n_outs + 1, sizeof(*outputs));
+
+    if (!inputs || !outputs)
+        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory");
+    for (size_t i = 0; i < args->n_files; i++)
+        inputs[i] = (struct run_input){
+            .target = args->files[i].box,
+            .fd = args->files[i].fd,
+            .size = args->files[i].size,
+            .mode = args->files[i].mode,
+        };
+    for (size_t i = 0; i < args->n_outs; i++)
+        outputs[i] =
+            (struct run_output){ .target = args->outs[i].box, .host = args->outs[i].host };
+    request.inputs = inputs;
+    request.n_inputs = args->n_files;
+    request.outputs = outputs;
+    request.n_outputs = args->n_outs;
+    return run_execute(&request, result, err);
+}
+
+/* ---- telling -------------------------------------------------------------------------------------------- */
+
+static int print_json(const struct run_result *result, struct gb_err *err)
+{
+    cleanup_buf struct buf text = BUF_INIT(SIZE_MAX / 4);
+    int r = run_result_json(result, 0, &text);
+
+    if (r == 0)
+        r = buf_putc(&text, '\n');
+    if (r == 0)
+        r = fd_write_full(STDOUT_FILENO, text.data, text.len);
+    return r < 0 ? gb_fail(err, r, GB_BLAME_HOST, "writing the result: %s", strerror(-r)) : 0;
+}
+
+/* One line for whoever watches, where a limit decided. */
+static void print_hint(const struct run_result *result, enum color_mode color)
+{
+    char text[RUN_HINT_MAX];
+    const char *hint = run_result_hint(result, text);
+    struct term term;
+
+    if (!hint)
+        return;
+    term_init(&term, STDERR_FILENO, color, environ);
+    (void)dprintf(STDERR_FILENO, "%sglovebox: %s: %s%s\n", term_on(&term, TERM_YELLOW),
+                  verdict_name(run_result_step(result)->verdict), hint, term_off(&term));
+}
+
+/* ---- all of it ------------------------------------------------------------------------------------------ */
+
+static int execute(const struct exec_args *args, const struct settings *settings,
+                   struct printer *printer, int cancel_fd, struct run_result *result,
+                   struct gb_err *err)
+{
+    struct box_spec spec = exec_spec(settings);
+    struct run_request request = {
+        .box = &spec,
+        .language = args->language,
+        .code = args->code,
+        .code_len = args->code_len,
+        .name = args->name,
+        .args = (const char *const *)args->args,
+        .env = args->env,
+        .workdir = args->workdir ? args->workdir : BOX_WORKSPACE,
+        .workspace = args->workspace,
+        .lists_files = args->is_json,
+        .stdin_fd = args->has_stdin ? STDIN_FILENO : -1,
+        .cancel_fd = cancel_fd,
+        .output = args->is_json ? NULL : print_output,
+        .user = printer,
+    };
+
+    spec.workdir = args->workdir;
+    if (args->language) {
+        spec.shows_groups = args->language->wants_groups;
+        /* A runtime that cannot start with the default number of threads gets what it needs,
+         * unless somebody said a number. */
+        if (settings->set[KEY_PIDS].origin.kind == ORIGIN_DEFAULT &&
+            spec.limits.pids < args->language->default_pids)
+            spec.limits.pids = args->language->default_pids;
+    }
+    return run_request(args, &request, result, err);
+}
+
+static void tell(const struct exec_args *args, const struct settings *settings,
+                 struct run_result *result, int *r, struct gb_err *err)
+{
+    if (args->is_json) {
+        struct gb_err json_err = { 0 };
+
+        if (print_json(result, &json_err) < 0 && *r >= 0) {
+            *r = json_err.code;
+            *err = json_err;
+        }
+        return;
+    }
+    if (*r >= 0)
+        print_hint(result, settings->color);
+}
+
+int exec_run(const struct exec_args *args, const struct settings *settings, struct gb_err *err)
+{
+    struct printer printer = {
+        .sinks = { [1] = { .fd = STDOUT_FILENO, .is_tty = isatty(STDOUT_FILENO) },
+                   [2] = { .fd = STDERR_FILENO, .is_tty = isatty(STDERR_FILENO) } },
+    };
+    struct run_result result = { 0 };
+    cleanup_close int signals = signals_open(err);
+    int r;
+
+    if (signals < 0)
+        return signals;
+    r = execute(args, settings, &printer, signals, &result, err);
+    print_rest(&printer);
+    tell(args, settings, &result, &r, err);
+    if (r >= 0 || args->is_json)
+        r = run_result_exit_code(&result);
+    run_result_clear(&result);
+    return r;
+}

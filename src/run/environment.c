@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* run/environment.c - the variables that a program in a box finds. */
+#include "run/environment.h"
+
+#include "base/cleanup.h"
+#include "box/box.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const fixed[] = {
+    "HOME=" BOX_HOME,
+    "USER=box",
+    "LOGNAME=box",
+    "SHELL=/bin/sh",
+    "LANG=C.UTF-8",
+    "TMPDIR=/tmp",
+    "PYTHONUNBUFFERED=1",
+};
+
+static bool has_same_name(const char *a, const char *b)
+{
+    size_t len = strcspn(a, "=");
+
+    return strncmp(a, b, len) == 0 && b[len] == '=';
+}
+
+static void set(const char **list, size_t *n, const char *pair)
+{
+    for (size_t i = 0; i < *n; i++) {
+        if (has_same_name(list[i], pair)) {
+            list[i] = pair;
+            return;
+        }
+    }
+    list[(*n)++] = pair;
+}
+
+static size_t count(char *const *list)
+{
+    size_t n = 0;
+
+    while (list && list[n])
+        n++;
+    return n;
+}
+
+static int set_own(struct run_env *env, size_t *n, const char *name, const char *value)
+{
+    char *pair = NULL;
+
+    if (asprintf(&pair, "%s=%s", name, value) < 0)
+        return -ENOMEM;
+    env->own[env->n_own++] = pair;
+    set(env->list, n, pair);
+    return 0;
+}
+
+int run_env_make(struct run_env *env, const char *path, const char *workdir,
+                 char *const *language, const char *const *caller)
+{
+    size_t n_caller = 0;
+    size_t n = 0;
+    int r;
+
+    while (caller && caller[n_caller])
+        n_caller++;
+    *env = (struct run_env){ 0 };
+    env->list = calloc(N_ELEMENTS(fixed) + N_ELEMENTS(env->own) + count(language) + n_caller + 1,
+                       sizeof(*env->list));
+    if (!env->list)
+        return -ENOMEM;
+    for (size_t i = 0; i < N_ELEMENTS(fixed); i++)
+        set(env->list, &n, fixed[i]);
+    r = set_own(env, &n, "PATH", path);
+    if (r == 0)
+        r = set_own(env, &n, "PWD", workdir);
+    if (r == 0)
+        r = set_own(env, &n, "PYTHONPATH", workdir);
+    if (r < 0) {
+        run_env_clear(env);
+        return r;
+    }
+    for (size_t i = 0; language && language[i]; i++)
+        set(env->list, &n, language[i]);
+    for (size_t i = 0; i < n_caller; i++)
+        set(env->list, &n, caller[i]);
+    return 0;
+}
+
+void run_env_clear(struct run_env *env)
+{
+    for (size_t i = 0; i < env->n_own; i++)
+        free(env->own[i]);
+    free(env->list);
+    *env = (struct run_env){ 0 };
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* run/run.c - a request, executed in a box of its own. */
+#include "run/run.h"
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "box/box.h"
+#include "run/environment.h"
+#include "run/language.h"
+#include "run/result.h"
+#include "run/transfer.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Where compiled things go: writable, executable, not in the workspace. */
+#define BUILD_OUT "/tmp/.glovebox-build"
+
+/* Exit codes of a program that could not be executed, as shells have them. */
+#define EXIT_NOT_FOUND  127
+#define EXIT_NOT_USABLE 126
+
+struct execution {
+    const struct run_request *request;
+    struct run_result *result;
+    struct box *box;
+    uint64_t mark; /* of the files that went in */
+};
+
+/* ---- steps ---------------------------------------------------------------------------------------- */
+
+static int on_output(void *user, int stream, const void *bytes, size_t len)
+{
+    struct execution *x = user;
+
+    out_log_add(x->result->log, (enum out_stream)stream, bytes, len);
+    return x->request->output ? x->request->output(x->request->user, stream, bytes, len) : 0;
+}
+
+static enum kill_cause cause_of(enum box_kill kill)
+{
+    static const enum kill_cause causes[] = {
+        [BOX_KILL_NONE] = KILL_CAUSE_NONE,
+        [BOX_KILL_CANCEL] = KILL_CAUSE_CANCEL,
+        [BOX_KILL_WALL] = KILL_CAUSE_WALL,
+        [BOX_KILL_CPU] = KILL_CAUSE_CPU,
+        [BOX_KILL_OUTPUT] = KILL_CAUSE_OUTPUT,
+    };
+
+    return causes[kill];
+}
+
+static void note_facts(struct run_step *step, const struct box_run_end *end)
+{
+    step->facts = (struct run_facts){
+        .is_lost = end->is_lost,
+        .cause = cause_of(end->kill),
+        .has_exited = end->has_exited,
+        .code = end->code,
+        .signo = end->signo,
+        .oom_kills = end->oom_kills,
+        .pids_hits = end->pids_hits,
+        .disk_free = end->disk_free,
+        .inodes_free = end->inodes_free,
+    };
+    step->wall_us = end->wall_ns / 1000;
+    step->cpu_us = end->cpu_ns / 1000;
+    step->memory_peak_bytes = end->memory_peak;
+    step->memory_files_bytes = end->memory_files;
+}
+
+/* The program was not there or not executable: told as a shell would, on stderr, so that it is
+ * seen wherever the output is. */
+static void note_exec_error(struct execution *x, struct run_step *step, const char *program,
+                            int error)
+{
+    char line[512];
+    int n = snprintf(line, sizeof(line), "glovebox: %.400s: %s\n", program, strerror(error));
+
+    step->facts.has_exited = true;
+    step->facts.code = error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_USABLE;
+    if (n > 0)
+        (void)on_output(x, OUT_STDERR, line, (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1);
+}
+
+static int run_step(struct execution *x, const char *name, const char *const *argv,
+                    char *const *extra_env, bool has_input, struct gb_err *err)
+{
+    const struct run_request *request = x->request;
+    struct run_step *step = &x->result->steps[x->result->n_steps];
+    struct box_run_end end;
+    struct box_run_spec spec = {
+        .argv = argv,
+        .cwd = request->workdir,
+        .limits = request->box->limits,
+        .stdin_fd = has_input ? request->stdin_fd : -1,
+        .cancel_fd = request->cancel_fd,
+        .output = on_output,
+        .user = x,
+    };
+    struct run_env env;
+    int r = run_env_make(&env, box_path(x->box), request->workdir, extra_env, request->env);
+
+    if (r < 0)
+        return gb_fail(err, r, GB_BLAME_HOST, "no memory for the environment");
+    spec.env = env.list;
+    step->name = name;
+    step->begin = out_log_mark(x->result->log);
+    r = box_run(x->box, &spec, &end, err);
+    run_env_clear(&env);
+    if (r < 0)
+        return r;
+    x->result->n_steps++;
+    note_facts(step, &end);
+    if (end.exec_error)
+        note_exec_error(x, step, argv[0], end.exec_error);
+    step->verdict = verdict_of(&step->facts);
+    step->end = out_log_mark(x->result->log);
+    if (end.survivors > x->result->survivors)
+        x->result->survivors = end.survivors;
+    if (step->verdict == VERDICT_SANDBOX_ERROR)
+        return gb_fail(err, -EPIPE, GB_BLAME_HOST,
+                       "the box was lost while the program ran: its glove or spawner was killed");
+    return 0;
+}
+
+/* ---- code and programs ------------------------------------------------------------------------------ */
+
+static int check_toolchain(struct execution *x, struct gb_err *err)
+{
+    const struct language *language = x->request->language;
+    char found[PATH_MAX];
+
+    if (box_path_has(box_path(x->box), language->program, found))
+        return 0;
+    return gb_fail(err, -ENOENT, GB_BLAME_CALLER,
+                   "no %s for %s in the box\nremedy: apt install %s, or show one with --toolchain DIR",
+                   language->program, language->name, language->package);
+}
+
+/* The step's command and, for the last one, the caller's arguments behind it. */
+static const char **join_args(char *const *argv, const char *const *args)
+{
+    size_t n = 0;
+    size_t n_args = 0;
+    const char **joined;
+
+    while (argv[n])
+        n++;
+    while (args && args[n_args])
+        n_args++;
+    joined = calloc(n + n_args + 1, sizeof(*joined));
+    for (size_t i = 0; joined && i < n; i++)
+        joined[i] = argv[i];
+    for (size_t i = 0; joined && i < n_args; i++)
+        joined[n + i] = args[i];
+    return joined;
+}
+
+static int run_steps(struct execution *x, const struct language_step *steps, size_t n,
+                     struct gb_err *err)
+{
+    x->result->n_planned = n;
+    for (size_t i = 0; i < n; i++) {
+        bool is_last = i + 1 == n;
+        cleanup_free const char **argv =
+            join_args(steps[i].argv, is_last ? x->request->args : NULL);
+        int r;
+
+        if (!argv)
+            return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for arguments");
+        r = run_step(x, steps[i].name, argv, steps[i].env, is_last, err);
+        if (r < 0)
+            return r;
+        if (x->result->steps[i].verdict != VERDICT_OK)
+            break;
+    }
+    return 0;
+}
+
+static int run_code(struct execution *x, struct gb_err *err)
+{
+    const struct run_request *request = x->request;
+    struct language_step steps[2] = { 0 };
+    char path[PATH_MAX];
+    struct language_source source = {
+        .path = path, .out = BUILD_OUT, .code = request->code, .len = request->code_len
+    };
+    size_t n = 0;
+    int r = check_toolchain(x, err);
+
+    if (r < 0)
+        return r;
+    if (snprintf(path, sizeof(path), "%s/%s", request->workdir, request->name) >= PATH_MAX)
+        return gb_fail(err, -ENAMETOOLONG, GB_BLAME_CALLER, "the working directory is too long");
+    r = language_steps(request->language, &source, &request->box->limits, steps, &n, err);
+    if (r == 0)
+        r = run_steps(x, steps, n, err);
+    language_steps_clear(steps);
+    return r;
+}
+
+static int run_program(struct execution *x, struct gb_err *err)
+{
+    x->result->n_planned = 1;
+    return run_step(x, "run", x->request->args, NULL, true, err);
+}
+
+/* ---- all of it --------------------------------------------------------------------------------------- */
+
+static int run_in_box(struct execution *x, struct gb_err *err)
+{
+    const struct run_request *request = x->request;
+    struct gb_err out_err = { 0 };
+    int r = transfer_in(x->box, request, &x->mark, err);
+    int out;
+
+    if (r == 0)
+        r = request->language ? run_code(x, err) : run_program(x, err);
+    if (r < 0)
+        return r;
+    out = transfer_out(x->box, request, x->mark, x->result, &out_err);
+    if (out < 0 && err)
+        *err = out_err;
+    return out;
+}
+
+static int prepare(struct execution *x, struct gb_err *err)
+{
+    struct run_result *result = x->result;
+    int r = id_make('r', result->id);
+
+    if (r < 0)
+        return gb_fail(err, r, GB_BLAME_HOST, "drawing a name for the run: %s", strerror(-r));
+    result->language = x->request->language ? x->request->language->name : NULL;
+    result->log = out_log_new(x->request->box->limits.output_keep);
+    if (!result->log)
+        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for the output");
+    return 0;
+}
+
+static void note_receipt(struct execution *x)
+{
+    x->result->receipt = *box_receipt(x->box);
+    x->result->has_receipt = true;
+}
+
+int run_execute(const struct run_request *request, struct run_result *result, struct gb_err *err)
+{
+    struct execution x = { .request = request, .result = result };
+    struct gb_err failure = { 0 };
+    int r = prepare(&x, &failure);
+
+    if (r == 0)
+        r = box_open(request->box, &x.box, &failure);
+    if (r == 0) {
+        uint32_t survivors;
+
+        note_receipt(&x);
+        r = run_in_box(&x, &failure);
+        survivors = box_close(x.box);
+        if (survivors > result->survivors)
+            result->survivors = survivors;
+    }
+    if (result->log)
+        out_log_end(result->log);
+    if (r < 0) {
+        result->error = failure;
+        if (err)
+            *err = failure;
+    }
+    return r;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* run/run.h - a request, executed: code or a program in a box of its own.
+ *
+ *    open the box → files in → each step, until one fails → files out → close the box
+ *
+ * A program that fails is a result.  A negative return means that glovebox could not tell; the
+ * result then has the verdict sandbox_error and the error in it, and whatever was known by then.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct box_spec;
+struct gb_err;
+struct language;
+struct run_result;
+
+/* A file that goes in.  target is below the working directory, or absolute in the box. */
+struct run_input {
+    const char *target;
+    int fd;
+    uint64_t size;
+    unsigned mode;
+};
+
+/* A file that comes out; host is replaced whole or not at all. */
+struct run_output {
+    const char *target;
+    const char *host;
+};
+
+struct run_request {
+    const struct box_spec *box;
+    const struct language *language; /* NULL: args are the program and its arguments */
+    const void *code;
+    size_t code_len;
+    const char *name; /* of the source file */
+    const char *const *args;
+    const char *const *env; /* "K=V", over the box's own */
+    const char *workdir;
+    const char *workspace; /* host directory that is copied in and back, or NULL */
+    const struct run_input *inputs;
+    size_t n_inputs;
+    const struct run_output *outputs;
+    size_t n_outputs;
+    bool lists_files; /* names of new and changed files in the result */
+    int stdin_fd;
+    int cancel_fd;
+    /* Output as it comes; may be NULL.  Negative: cancel. */
+    int (*output)(void *user, int stream, const void *bytes, size_t len);
+    void *user;
+};
+
+/* result: zeroed; the caller owes run_result_clear() in any case. */
+int run_execute(const struct run_request *request, struct run_result *result, struct gb_err *err);

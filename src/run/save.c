@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* run/save.c - a file on the host that is replaced whole or not at all. */
+#include "run/save.h"
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/id.h"
+#include "base/path.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int open_beneath(int base_fd, const char *path)
+{
+    struct sys_open_how how = {
+        .flags = O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW,
+        .resolve = SYS_RESOLVE_BENEATH | SYS_RESOLVE_NO_SYMLINKS | SYS_RESOLVE_NO_MAGICLINKS |
+                   SYS_RESOLVE_NO_XDEV,
+    };
+    int fd = sys_openat2(base_fd, path, &how);
+
+    return fd < 0 ? -errno : fd;
+}
+
+/* The directory of a path beneath base, made where it is missing. */
+static int make_beneath(int base_fd, const char *path)
+{
+    char part[PATH_MAX];
+    int dir = fcntl(base_fd, F_DUPFD_CLOEXEC, 3);
+
+    if (dir < 0)
+        return -errno;
+    for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+        if (snprintf(part, sizeof(part), "%.*s", (int)(slash - path), path) >= PATH_MAX) {
+            close(dir);
+            return -ENAMETOOLONG;
+        }
+        /* mkdirat() follows no link at the end, and what it would go through on the way was
+         * opened beneath before. */
+        if (mkdirat(dir, path_base(part), 0755) < 0 && errno != EEXIST) {
+            close(dir);
+            return -errno;
+        }
+        close(dir);
+        dir = open_beneath(base_fd, part);
+        if (dir < 0)
+            return dir;
+    }
+    return dir;
+}
+
+static int open_parent(const char *path)
+{
+    char dir[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    int fd;
+
+    if (!slash)
+        (void)snprintf(dir, sizeof(dir), ".");
+    else if (snprintf(dir, sizeof(dir), "%.*s", (int)(slash - path) + (slash == path), path) >=
+             PATH_MAX)
+        return -ENAMETOOLONG;
+    fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return fd < 0 ? -errno : fd;
+}
+
+int save_begin(struct save *save, int base_fd, const char *path, unsigned mode, struct gb_err *err)
+{
+    char id[ID_SIZE];
+    int r;
+
+    *save = (struct save){ .dir_fd = -1, .fd = -1 };
+    if (base_fd >= 0 && !path_is_below(path))
+        return gb_fail(err, -EPROTO, GB_BLAME_PEER, "the box named a file outside its workspace");
+    r = base_fd >= 0 ? make_beneath(base_fd, path) : open_parent(path);
+    if (r < 0)
+        return gb_fail(err, r, GB_BLAME_HOST, "writing '%s': %s", path, strerror(-r));
+    save->dir_fd = r;
+    if (snprintf(save->name, sizeof(save->name), "%s", path_base(path)) > NAME_MAX)
+        return gb_fail(err, -ENAMETOOLONG, GB_BLAME_CALLER, "the name '%s' is too long", path);
+    r = id_make('f', id);
+    if (r < 0)
+        return gb_fail(err, r, GB_BLAME_HOST, "drawing a name: %s", strerror(-r));
+    (void)snprintf(save->temp, sizeof(save->temp), ".glovebox-%s", id);
+    save->fd = openat(save->dir_fd, save->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+                      mode & 0100 ? 0755 : 0644);
+    return save->fd < 0 ? gb_fail_sys(err, "writing '%s'", path) : 0;
+}
+
+int save_add(struct save *save, const void *bytes, size_t len, struct gb_err *err)
+{
+    int r = fd_write_full(save->fd, bytes, len);
+
+    return r < 0 ? gb_fail(err, r, GB_BLAME_HOST, "writing '%s': %s", save->name, strerror(-r)) : 0;
+}
+
+int save_commit(struct save *save, struct gb_err *err)
+{
+    int r = 0;
+
+    if (close(take_fd(&save->fd)) < 0 ||
+        renameat(save->dir_fd, save->temp, save->dir_fd, save->name) < 0)
+        r = gb_fail_sys(err, "writing '%s'", save->name);
+    if (r == 0)
+        save->temp[0] = '\0';
+    save_abort(save);
+    return r;
+}
+
+void save_abort(struct save *save)
+{
+    if (save->fd >= 0)
+        close(save->fd);
+    if (save->dir_fd >= 0 && save->temp[0])
+        (void)unlinkat(save->dir_fd, save->temp, 0);
+    if (save->dir_fd >= 0)
+        close(save->dir_fd);
+    *save = (struct save){ .dir_fd = -1, .fd = -1 };
+}

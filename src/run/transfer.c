@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* run/transfer.c - files of a request on their way into its box and out of it. */
+#include "run/transfer.h"
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+#include "box/box.h"
+#include "run/result.h"
+#include "run/run.h"
+#include "run/save.h"
+#include "run/workspace.h"
+#include "wire/crate.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What one request may bring out. */
+#define FILES_MAX 10000
+
+/* ---- in --------------------------------------------------------------------------------------------- */
+
+/* Paths below the working directory and absolute ones go as two crates; most requests have one. */
+static int put_inputs(struct box *box, const struct run_request *request, bool is_absolute,
+                      uint64_t *ret_mark, struct gb_err *err)
+{
+    cleanup_free struct box_file *files = calloc(request->n_inputs + 1, sizeof(*files));
+    size_t n = 0;
+
+    if (!files)
+        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for files");
+    if (!is_absolute && request->language)
+        files[n++] = (struct box_file){
+            .path = request->name,
+            .mode = 0644,
+            .bytes = request->code_len ? request->code : "",
+            .fd = -1,
+            .size = request->code_len,
+        };
+    for (size_t i = 0; i < request->n_inputs; i++) {
+        const struct run_input *input = &request->inputs[i];
+
+        if ((input->target[0] == '/') != is_absolute)
+            continue;
+        files[n++] = (struct box_file){
+            .path = input->target + is_absolute,
+            .mode = input->mode,
+            .fd = input->fd,
+            .size = input->size,
+        };
+    }
+    if (n == 0)
+        return 0;
+    return box_put(box, is_absolute ? "/" : request->workdir, files, n, ret_mark, err);
+}
+
+int transfer_in(struct box *box, const struct run_request *request, uint64_t *ret_mark,
+                struct gb_err *err)
+{
+    int r = 0;
+
+    *ret_mark = 0;
+    if (request->workspace)
+        r = workspace_put(box, request->workspace, request->workdir, ret_mark, err);
+    if (r == 0)
+        r = put_inputs(box, request, true, ret_mark, err);
+    if (r == 0)
+        r = put_inputs(box, request, false, ret_mark, err);
+    return r;
+}
+
+/* ---- out -------------------------------------------------------------------------------------------- */
+
+struct single {
+    struct save save;
+    bool is_open;
+    bool is_found;
+    const char *host;
+    const char *want; /* path within the crate */
+    struct gb_err *err;
+};
+
+static int single_item(void *user, const struct crate_item *item)
+{
+    struct single *single = user;
+
+    if (single->is_found || strcmp(item->path, single->want) != 0)
+        return -EPROTO;
+    single->is_found = true;
+    single->is_open = true;
+    return save_begin(&single->save, -1, single->host, item->mode, single->err);
+}
+
+static int single_data(void *user, const uint8_t *bytes, size_t len)
+{
+    struct single *single = user;
+
+    return save_add(&single->save, bytes, len, single->err);
+}
+
+static int single_done(void *user)
+{
+    struct single *single = user;
+
+    single->is_open = false;
+    return save_commit(&single->save, single->err);
+}
+
+static const struct crate_ops single_ops = {
+    .item = single_item,
+    .data = single_data,
+    .done = single_done,
+};
+
+static int get_output(struct box *box, const struct run_request *request,
+                      const struct run_output *output, struct gb_err *err)
+{
+    bool is_absolute = output->target[0] == '/';
+    struct gb_err inner = { 0 };
+    struct single single = {
+        .host = output->host, .want = output->target + is_absolute, .err = &inner
+    };
+    struct box_get_spec spec = {
+        .dir = is_absolute ? "/" : request->workdir,
+        .path = single.want,
+        .max_files = 1,
+        .max_bytes = request->box->limits.disk_bytes,
+    };
+    int r = box_get(box, &spec, &single_ops, &single, err);
+
+    if (single.is_open)
+        save_abort(&single.save);
+    if (inner.code && err)
+        *err = inner;
+    if (r == 0 && !single.is_found)
+        r = gb_fail(err, -ENOENT, GB_BLAME_CALLER, "no such file");
+    return r < 0 ? gb_wrap(err, r, "--out %s", output->target) : 0;
+}
+
+/* The names of what the run made or changed, its own source apart. */
+struct listing {
+    struct run_result *result;
+    const char *source;
+};
+
+static int listing_item(void *user, const struct crate_item *item)
+{
+    struct listing *listing = user;
+
+    if (listing->source && strcmp(item->path, listing->source) == 0)
+        return 0;
+    return run_result_add_file(listing->result, item->path, item->size);
+}
+
+static int listing_data(void *user, const uint8_t *bytes, size_t len)
+{
+    (void)user;
+    (void)bytes;
+    (void)len;
+    return -EPROTO;
+}
+
+static int listing_done(void *user)
+{
+    (void)user;
+    return 0;
+}
+
+static const struct crate_ops listing_ops = {
+    .item = listing_item,
+    .data = listing_data,
+    .done = listing_done,
+};
+
+static int list_files(struct box *box, const struct run_request *request, uint64_t mark,
+                      struct run_result *result, struct gb_err *err)
+{
+    struct listing listing = {
+        .result = result, .source = request->language ? request->name : NULL
+    };
+    struct box_get_spec spec = {
+        .dir = request->workdir,
+        .path = "",
+        .is_listing = true,
+        .has_since = mark != 0,
+        .since = mark,
+        .max_files = FILES_MAX,
+        .max_bytes = UINT64_MAX / 2,
+    };
+
+    return box_get(box, &spec, &listing_ops, &listing, err);
+}
+
+int transfer_out(struct box *box, const struct run_request *request, uint64_t mark,
+                 struct run_result *result, struct gb_err *err)
+{
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < request->n_outputs; i++)
+        r = get_output(box, request, &request->outputs[i], err);
+    if (r == 0 && request->workspace)
+        r = workspace_get(box, request->workspace, request->workdir, mark, FILES_MAX,
+                          request->box->limits.disk_bytes, err);
+    if (r == 0 && request->lists_files)
+        r = list_files(box, request, mark, result, err);
+    return r;
+}
