@@ -51,19 +51,20 @@ def test_a_daemon_that_forked_twice_is_found():
     assert left
 
 
-def test_a_group_in_any_hierarchy_is_found():
+def test_a_group_in_any_hierarchy_is_found(place):
     for mount in host.hierarchies():
-        folder = os.path.join(mount, f"glovebox-ledger-{os.getpid()}")
-        with must_find("groups: .*glovebox-ledger-"):
+        folder = os.path.join(mount, books.group_prefix(place.run) + "0")
+        with must_find("groups: . .*glovebox-"):
             os.mkdir(folder)
         os.rmdir(folder)
 
 
-def test_a_group_that_vanished_is_found():
+def test_a_group_of_somebody_else_is_found_when_alone():
     mount = next(iter(host.hierarchies()))
-    folder = os.path.join(mount, f"glovebox-ledger-{os.getpid()}")
-    os.mkdir(folder)
-    with must_find("groups: - .*glovebox-ledger-"):
+    folder = os.path.join(mount, f"glovebox-{os.getpid()}")
+    with must_find("groups of the machine: . .*glovebox-", shared=True):
+        os.mkdir(folder)
+    with must_find("groups of the machine: - .*glovebox-", shared=True):
         os.rmdir(folder)
 
 

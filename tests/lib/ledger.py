@@ -38,7 +38,20 @@ def own_namespaces():
     return [f"net namespace {name}" for name in found - {here, ""}]
 
 
+def group_prefix(run_dir):
+    """How the names of the groups begin that glovebox makes for a run directory (native.c)."""
+    value = 2166136261
+    for byte in os.fsencode(str(run_dir)):
+        value = ((value ^ byte) * 16777619) & 0xFFFFFFFF
+    return f"glovebox-{value:08x}-"
+
+
 def own_groups():
+    prefix = group_prefix(os.environ.get("GLOVEBOX_RUN_DIR", ""))
+    return host.group_directories(lambda name: name.startswith(prefix))
+
+
+def all_groups():
     return host.group_directories(lambda name: name.startswith("glovebox"))
 
 
@@ -150,6 +163,7 @@ OWN = {
 SHARED = {
     "glovebox processes of the machine": all_glovebox_processes,
     "network namespaces of the machine": all_namespaces,
+    "groups of the machine": all_groups,
     "temporary files of the machine": all_temporary_files,
     "terminals": terminals,
     "keys": keys,
@@ -159,7 +173,7 @@ SHARED = {
 }
 
 # Of these also a disappearance is a fault: glovebox touched what was not its own.
-MUST_STAY = ("groups", "mounts", "loop devices", "network devices")
+MUST_STAY = ("groups", "groups of the machine", "mounts", "loop devices", "network devices")
 
 
 def is_alone():

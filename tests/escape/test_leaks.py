@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a box or a reader of its result learns about the host (I01, I03), and net none (N01)."""
+import os
+import re
+import socket
+import subprocess
+
+import sheet as sheets
+from lib import box, host, ledger as books, place as places
+
+EVERYTHING = """
+for name in mountinfo mounts mountstats maps smaps cgroup cmdline environ status stat statm limits \
+    uid_map gid_map net/unix net/tcp net/dev net/route net/fib_trie sched comm io autogroup \
+    attr/current timers cpuset oom_score_adj loginuid sessionid; do
+    echo "== $name"; cat /proc/self/$name 2>&1
+done
+for name in locks sysvipc/shm sysvipc/msg sysvipc/sem keys swaps partitions diskstats consoles \
+    tty/drivers fs/nfs version cmdline modules mounts; do
+    echo "== /proc/$name"; cat /proc/$name 2>&1
+done
+for dir in / /proc/self/fd /proc/self/ns /proc/self/map_files /tmp /run /var /home /dev /dev/pts /dev/shm \
+    /workspace /mnt /opt /root /srv; do echo "== $dir"; ls -la $dir 2>&1; done
+for link in cwd root exe; do readlink /proc/self/$link; done
+hostname; uname -a; id; set; who; cat /etc/hosts /etc/resolv.conf /etc/passwd /etc/group
+df; ls -la /proc/[0-9]*
+"""
+
+
+def test_I03_no_host_path_no_host_pid_no_name(canaries, host_user, place):
+    """Everything a program can list about itself, searched for what only the host knows."""
+    result = box.run(EVERYTHING, language="bash", as_user=host_user, host_env=canaries.environment)
+    assert result.verdict == "ok", result
+    text = result.stdout + result.stderr
+    assert len(text) > 5000
+    assert canaries.found_in(text) == []
+    secrets = {
+        "run directory": str(place.run),
+        "temporary directory": str(place.tmp),
+        "working directory": str(place.cwd),
+        "source tree": str(places.ROOT),
+        "program": str(places.binary()),
+        "host name": socket.gethostname(),
+        "group": books.group_prefix(place.run),
+        "overlay": "lowerdir=",
+        "memfd": "memfd:glovebox",
+    }
+    if host_user is not None:
+        secrets["user name"] = host_user.name
+        secrets["home"] = host_user.home
+    found = {name: word for name, word in secrets.items() if word in text}
+    assert not found, found
+
+
+def test_I03_pids_are_the_boxs_own():
+    code = "grep -E '^(Pid|PPid|NSpid|NSpgid|NSsid|Tgid|TracerPid):' /proc/self/status; " \
+           "cut -d' ' -f1-8 /proc/self/stat; ps -e -o pid= 2>/dev/null; echo $$ $PPID"
+    result = box.run(code, language="sh")
+    assert result.verdict == "ok", result
+    numbers = [int(word) for word in re.findall(r"\b\d+\b", result.stdout)]
+    assert numbers and max(numbers) < 200, result.stdout
+    assert all(len(line.split()) == 2 for line in result.stdout.splitlines()
+               if line.startswith("NSpid"))
+
+
+def test_I03_the_result_names_no_path_of_the_host(place):
+    result = box.run("echo hello", language="sh")
+    for word in (str(place.base), str(places.ROOT), socket.gethostname()):
+        assert word not in result.out.decode()
+
+
+def test_I03_error_texts_of_the_box_name_no_path_of_the_host(place):
+    """A compiler's, an interpreter's and the kernel's messages show the box's own names."""
+    for language, code in (("python", "1/0"), ("c", "int main(void) { return x; }"),
+                           ("javascript", "throw new Error('x')"), ("perl", "die 'x'"),
+                           ("bash", "nonexistent-command")):
+        result = box.run(code, language=language)
+        assert result.verdict == "nonzero", result
+        for word in (str(place.base), str(places.ROOT), str(place.run)):
+            assert word not in result.stdout + result.stderr, (language, result)
+
+
+def test_I01_arguments_of_the_caller_are_not_in_the_box(canaries, host_user):
+    """The command line of glovebox names host files; a box sees only its own."""
+    code = "cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ | tr '\\0' '\\n'; ps axe 2>/dev/null; " \
+           "cat /proc/1/cmdline /proc/1/environ /proc/1/comm"
+    result = box.run(code, language="sh", as_user=host_user,
+                     host_env={**canaries.environment, "SSH_AUTH_SOCK": "/tmp/" + canaries.token("ssh"),
+                               "LD_LIBRARY_PATH": "/" + canaries.token("library")})
+    assert canaries.found_in(result.out, result.err) == [], result
+    assert "glovebox" not in result.stdout
+
+
+def test_I01_given_variables_arrive_and_no_others(canaries):
+    result = box.run("env | cut -d= -f1 | sort", language="sh", env={"GIVEN": "1"},
+                     host_env=canaries.environment)
+    names = set(result.stdout.split()) - {"_", "OLDPWD", "SHLVL"}
+    assert names == set(sheets.golden("environment.txt")) - {"_", "OLDPWD", "SHLVL"} | {"GIVEN"}
+
+
+def test_I01_errors_of_glovebox_hide_values(canaries):
+    """A wrong option next to a secret one: the message must not print the secret."""
+    secret = canaries.token("option")
+    result = box.run("true", language="sh", env={"API_KEY": secret}, memory="-5")
+    assert result.returncode in (2, 125)
+    assert canaries.found_in(result.out, result.err) == []
+
+
+def test_I01_memory_is_clean(probe):
+    """Pages given to a program have nothing of others in them: mmap, brk, stack, files, pipes."""
+    code = """
+import mmap, os
+size = 32 << 20
+memory = mmap.mmap(-1, size)
+print(memory.read() == bytes(size))
+fd = os.open("/tmp/hole", os.O_RDWR | os.O_CREAT)
+os.ftruncate(fd, size)
+print(os.read(fd, size) == bytes(size))
+fd = os.memfd_create("x")
+os.ftruncate(fd, 1 << 20)
+print(os.read(fd, 1 << 20) == bytes(1 << 20))
+"""
+    result = box.run(code, language="python")
+    assert result.stdout == "True\n" * 3, result
+
+
+# ---- N01 -------------------------------------------------------------------------------------------
+
+def test_N01_names_fail_fast():
+    code = """
+import socket, time
+for name in ("example.com", "localhost.localdomain", "host.docker.internal", "metadata.google.internal"):
+    start = time.monotonic()
+    try:
+        print(name, socket.getaddrinfo(name, 80))
+    except OSError as error:
+        print("refused")
+    print("slow" if time.monotonic() - start > 1 else "fast")
+print(socket.gethostbyname("localhost"))
+"""
+    result = box.run(code, language="python")
+    assert result.stdout == "refused\nfast\n" * 4 + "127.0.0.1\n", result
+
+
+def test_N01_servers_of_the_box_are_not_on_the_host(place):
+    """A port that a box listens on, on all its addresses, is free on the host."""
+    code = """
+import socket, sys
+for family, address in ((socket.AF_INET, "0.0.0.0"), (socket.AF_INET6, "::")):
+    server = socket.socket(family)
+    if family == socket.AF_INET6:
+        server.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+    server.bind((address, 47999))
+    server.listen()
+    globals()[address] = server
+print("ready", flush=True)
+sys.stdin.read()
+"""
+    with box.start(code, language="python") as living:
+        living.expect(b"ready")
+        for family, address in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
+            with socket.socket(family) as client:
+                assert client.connect_ex((address, 47999)) != 0
+        living.end()
+
+
+def test_N01_the_hosts_interfaces_see_nothing(probe):
+    """Counters of the host's loopback do not move by what a box sends to 127.0.0.1."""
+    code = """
+import socket
+out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for _ in range(20000):
+    try:
+        out.sendto(b"x" * 1000, ("127.0.0.1", 9))
+    except OSError:
+        pass
+"""
+    def received():
+        for line in host.read("/proc/net/dev").splitlines():
+            if line.strip().startswith("lo:"):
+                return int(line.split()[1])
+        return 0
+
+    before = received()
+    assert box.run(code, language="python").verdict == "ok"
+    assert received() - before < 10_000_000
+
+
+def test_N01_only_loopback_exists(host_user):
+    result = box.run("ls /sys/class/net; cut -d: -f1 /proc/net/dev; cat /proc/net/route "
+                     "/proc/net/ipv6_route /proc/net/arp", language="sh", as_user=host_user)
+    text = result.stdout
+    for device in os.listdir("/sys/class/net"):
+        if device != "lo":
+            assert device not in text, text
+    gateway = subprocess.run(["ip", "route"], capture_output=True, text=True).stdout
+    assert "default" not in gateway or gateway.split()[2] not in text

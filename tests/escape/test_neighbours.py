@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two boxes at once, and one after another: nothing of one is in the other (C15, C18, C27)."""
+import contextlib
+import shutil
+import socket
+from pathlib import Path
+
+import pytest
+
+import sheet as sheets
+from lib import box, canary, host
+
+
+@contextlib.contextmanager
+def neighbour(probe, token, **request):
+    """A box that has put its token everywhere it can."""
+    with box.start(argv=["./probe", "neighbour"], files=[(probe, "probe")], **request) as living:
+        living.send(token.encode() + b"\n")
+        living.expect(b"ready shm 1 mq 1 abstract 1 tcp 1 lock ")
+        yield living
+        code, seen = living.end()
+        assert code == 0 and b"visits 0" in seen, seen
+
+
+def test_C27_a_box_finds_nothing_of_another(probe, canaries, host_user):
+    with neighbour(probe, canaries.token("neighbour"), as_user=host_user) as other:
+        pids = ",".join(str(process.pid) for process in [*other.runs, *other.below()])
+        result, answers = sheets.ask(probe, "C27", f"C11={pids}", "C18=neighbour",
+                                     f"I01={canaries.reversed_prefix}", as_user=host_user)
+    sheets.require(result, answers, "C27", "C11", "C18", "I01")
+    assert canaries.found_in(result.out, result.err) == []
+
+
+def test_C27_the_next_box_finds_nothing_of_the_one_before(probe, canaries):
+    with neighbour(probe, canaries.token("predecessor")):
+        pass
+    result, answers = sheets.ask(probe, "C27", f"I01={canaries.reversed_prefix}", "C15")
+    sheets.require(result, answers, "C27", "I01", "C15")
+    assert canaries.found_in(result.out, result.err) == []
+
+
+def test_C27_files_of_a_box_are_nowhere_on_the_host(probe, canaries, place):
+    """The token lies in the box's files; the host's own file systems do not show it."""
+    with neighbour(probe, canaries.token("inside")):
+        for folder in (place.base, "/dev/shm", "/run"):
+            for path in sorted(Path(folder).rglob("neighbour")):
+                pytest.fail(f"{path} is visible on the host")
+
+
+def test_C27_boxes_have_user_ids_of_their_own(probe, host_user):
+    """Ids that two boxes shared would let one signal or trace the other, should a wall fall."""
+    with box.start("echo ready; cat", language="sh", as_user=host_user) as one, \
+            box.start("echo ready; cat", language="sh", as_user=host_user) as two:
+        for living in (one, two):
+            living.expect(b"ready")
+        used = [{living.runs[0].status["Uid"], living.runs[0].status["Gid"]} for living in (one, two)]
+        gloves = [host.Process(living.glove).status["Uid"] for living in (one, two)]
+        assert not used[0] & used[1] and gloves[0] != gloves[1], (used, gloves)
+        for living in (one, two):
+            outside = {int(uid) for uid in living.runs[0].status["Uid"].split()}
+            assert 0 not in outside and (host_user is None or host_user.uid not in outside)
+            living.end()
+
+
+def test_C15_keys_of_the_host_and_of_other_boxes_are_out_of_reach(probe, canaries):
+    with neighbour(probe, canaries.token("keyring")):
+        result, answers = sheets.ask(probe, "C15")
+    sheets.require(result, answers, "C15")
+    canaries.check()
+
+
+def test_C18_sockets_in_a_toolchain_are_not_reachable(probe):
+    """A read-only tree with a listening socket in it: the one bind mount a user can ask for."""
+    folder = sheets.private_folder()
+    listeners = canary.Listeners()
+    try:
+        (folder / "bin").mkdir()
+        path = folder / "bin" / "agent.sock"
+        listeners.add("toolchain", socket.AF_UNIX, socket.SOCK_STREAM, str(path))
+        path.chmod(0o777)
+        listeners.thread.start()
+        result, answers = sheets.ask(probe, f"C18=x,{path}", toolchains=[folder])
+        assert result.verdict == "ok" and not answers.unfinished("C18"), result
+        assert not answers.faults("C18"), answers.faults("C18")
+        assert listeners.visits == []
+    finally:
+        listeners.close()
+        shutil.rmtree(folder)
