@@ -46,7 +46,7 @@ struct opt {
 /* What every command ends its table with. */
 #define OPT_HELP_ROW                               \
     {                                              \
-        OPT_HELP, "help", 'h', .help = "this text" \
+        OPT_HELP, "help", 'h', .help = "show this help" \
     }
 
 /* Texts are argv's own. */
