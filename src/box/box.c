@@ -106,7 +106,7 @@ static int send_limits(struct box *box, const struct limits *limits, uint32_t *r
     return link_request(box->link, MSG_LIMITS, &msg, NULL, 0, ret_seq, err);
 }
 
-static int setup_failed(int code, uint32_t step, struct gb_err *err)
+static int setup_failed(const struct box_spec *spec, int code, uint32_t step, struct gb_err *err)
 {
     enum wall wall = step == GLOVE_STEP_LANDLOCK ? WALL_LANDLOCK
                      : step == GLOVE_STEP_SECCOMP ? WALL_SECCOMP
@@ -114,6 +114,8 @@ static int setup_failed(int code, uint32_t step, struct gb_err *err)
 
     if (step == 0)
         return code;
+    if (spec->ret_broken)
+        *spec->ret_broken = (int)wall;
     return gb_fail(err, code, GB_BLAME_HOST, "the wall '%s' cannot be built: %s\nremedy: %s",
                    wall_name(wall), strerror(-code), wall_remedy(wall));
 }
@@ -138,7 +140,7 @@ static int glove_setup(struct box *box, const struct box_spec *spec, struct gb_e
         return r;
     r = link_await(box->link, setup_seq, deadline_ns, &abi, &step, err);
     if (r < 0)
-        return setup_failed(r, step, err);
+        return setup_failed(spec, r, step, err);
     box->receipt.landlock = (unsigned)abi;
     return link_await(box->link, limits_seq, deadline_ns, &none, &step, err);
 }
@@ -160,6 +162,8 @@ int box_open(const struct box_spec *spec, struct box **ret, struct gb_err *err)
     struct box *box;
     int r;
 
+    if (spec->ret_broken)
+        *spec->ret_broken = -1;
     if (!ops)
         return -EINVAL;
     r = limits_check(&spec->limits, err);

@@ -37,6 +37,7 @@ struct box_spec {
     const char *workdir;           /* made if it is not there; below a writable place */
     const char *run_dir;           /* native: where the slots are */
     uint32_t uid_base;             /* native, as root: first id of boxes */
+    int *ret_broken;               /* may be NULL; told on failure: the wall it was, or -1 */
 };
 
 /* The paths that every box has, and who a run is. */

@@ -250,11 +250,14 @@ static void note_receipt(struct execution *x)
 int run_execute(const struct run_request *request, struct run_result *result, struct gb_err *err)
 {
     struct execution x = { .request = request, .result = result };
+    struct box_spec spec = *request->box;
     struct gb_err failure = { 0 };
+    int broken = -1;
     int r = prepare(&x, &failure);
 
+    spec.ret_broken = &broken;
     if (r == 0)
-        r = box_open(request->box, &x.box, &failure);
+        r = box_open(&spec, &x.box, &failure);
     if (r == 0) {
         uint32_t survivors;
 
@@ -268,6 +271,8 @@ int run_execute(const struct run_request *request, struct run_result *result, st
         out_log_end(result->log);
     if (r < 0) {
         result->error = failure;
+        result->has_broken = broken >= 0;
+        result->broken = broken >= 0 ? (enum wall)broken : 0;
         if (err)
             *err = failure;
     }

@@ -142,7 +142,7 @@ const char *run_event_name(enum run_event event)
 /* As a shell tells it. */
 static int program_exit_code(const struct run_facts *facts)
 {
-    uint32_t code = facts->signo ? 128 + facts->signo : facts->code;
+    uint64_t code = facts->signo ? 128 + (uint64_t)facts->signo : facts->code;
 
     return code < 255 ? (int)code : 255;
 }

@@ -130,13 +130,25 @@ static void look(const struct box_spec *spec, struct plan_facts *facts,
         lacks(survey, WALL_LANDLOCK, "the kernel has no Landlock, or it is switched off");
 }
 
-static int refuse(const struct native_survey *survey, wall_set needed, struct gb_err *err)
+static void tell_broken(const struct box_spec *spec, int wall)
 {
-    for (enum wall wall = 0; wall < N_WALLS; wall++)
-        if (survey->missing & needed & 1u << wall)
-            return gb_fail(err, -ENOTSUP, GB_BLAME_HOST,
-                           "the wall '%s' cannot be built: %s\nremedy: %s", wall_name(wall),
-                           survey->reasons[wall], wall_remedy(wall));
+    if (spec->ret_broken)
+        *spec->ret_broken = wall;
+}
+
+static int refuse(const struct box_spec *spec, const struct native_survey *survey,
+                  struct gb_err *err)
+{
+    wall_set needed = ~(spec->may_miss & OPTIONAL_WALLS);
+
+    for (enum wall wall = 0; wall < N_WALLS; wall++) {
+        if (!(survey->missing & needed & 1u << wall))
+            continue;
+        tell_broken(spec, (int)wall);
+        return gb_fail(err, -ENOTSUP, GB_BLAME_HOST,
+                       "the wall '%s' cannot be built: %s\nremedy: %s", wall_name(wall),
+                       survey->reasons[wall], wall_remedy(wall));
+    }
     return 0;
 }
 
@@ -192,7 +204,7 @@ static int start_with(struct box *box, const struct box_spec *spec, struct plan_
     int r;
 
     look(spec, facts, &survey);
-    r = refuse(&survey, ~(spec->may_miss & OPTIONAL_WALLS), err);
+    r = refuse(spec, &survey, err);
     if (r == 0)
         r = toolchains_check(spec->toolchains, err);
     if (r == 0)
@@ -206,6 +218,8 @@ static int start_with(struct box *box, const struct box_spec *spec, struct plan_
     } while (r < 0 && can_do_without(native, spec));
     if (r == 0)
         fill_receipt(box, native);
+    else
+        tell_broken(spec, native->spawn.failed_wall);
     return r;
 }
 
@@ -234,7 +248,7 @@ static int native_probe(const struct box_spec *spec, struct gb_err *err)
     struct native_survey survey = { 0 };
 
     native_survey(spec, &survey);
-    return refuse(&survey, ~(spec->may_miss & OPTIONAL_WALLS), err);
+    return refuse(spec, &survey, err);
 }
 
 /* ---- runs ------------------------------------------------------------------------------------------ */
@@ -358,39 +372,25 @@ const struct box_ops box_native = {
 
 /* ---- for doctor ------------------------------------------------------------------------------------ */
 
-/* Builds boxes, each time without the walls that failed before, until one stands or what fails is
- * not a wall that a box can do without. */
-static void try_walls(const struct box_spec *spec, struct native_survey *survey)
+/* Builds a box, without the walls that it can do without where they fail, and looks what stands. */
+static void try_box(const struct box_spec *spec, struct native_survey *survey)
 {
     struct box_spec trial = *spec;
+    struct gb_err err = { 0 };
+    struct box *box = NULL;
+    int broken = -1;
 
     trial.may_miss = WALLS_ALL;
-    trial.backend = "native";
-    for (int i = 0; i < N_WALLS; i++) {
-        struct gb_err err = { 0 };
-        struct box *box = NULL;
-        int r = box_open(&trial, &box, &err);
-        int wall = -1;
-
-        if (r == 0) {
-            wall_set built = box_receipt(box)->walls;
-
-            for (enum wall w = 0; w < N_WALLS; w++)
-                if (!(built & 1u << w))
-                    lacks(survey, w, "the kernel refused it when a box was tried");
-            (void)box_close(box);
-            return;
-        }
-        for (enum wall w = 0; w < N_WALLS; w++) {
-            char quoted[32];
-
-            (void)snprintf(quoted, sizeof(quoted), "'%s'", wall_name(w));
-            if (strstr(err.msg, quoted))
-                wall = (int)w;
-        }
-        lacks(survey, wall < 0 ? WALL_MOUNT : (enum wall)wall, err.msg);
+    trial.backend = box_native.name;
+    trial.ret_broken = &broken;
+    if (box_open(&trial, &box, &err) < 0) {
+        lacks(survey, broken < 0 ? WALL_MOUNT : (enum wall)broken, err.msg);
         return;
     }
+    for (enum wall wall = 0; wall < N_WALLS; wall++)
+        if (!(box_receipt(box)->walls & 1u << wall))
+            lacks(survey, wall, "the kernel refused it when a box was tried");
+    (void)box_close(box);
 }
 
 void native_survey(const struct box_spec *spec, struct native_survey *ret)
@@ -400,7 +400,7 @@ void native_survey(const struct box_spec *spec, struct native_survey *ret)
     *ret = (struct native_survey){ 0 };
     look(spec, &facts, ret);
     if (!(ret->missing & ~OPTIONAL_WALLS))
-        try_walls(spec, ret);
+        try_box(spec, ret);
 }
 
 int native_plan_text(const struct box_spec *spec, struct buf *ret, struct gb_err *err)

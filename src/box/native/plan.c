@@ -19,9 +19,18 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
-/* What the glove itself may use besides the run's memory and processes. */
-#define GLOVE_BYTES (16ULL << 20)
-#define GLOVE_PIDS  16
+/* What the glove itself may use besides the run's memory and processes: plenty where the run has
+ * limits of its own below the box's, and no more than it needs where the box's are the run's. */
+struct allowance {
+    uint64_t bytes;
+    uint64_t pids;
+};
+
+static struct allowance allowance(bool groups_runs)
+{
+    return groups_runs ? (struct allowance){ .bytes = 16ULL << 20, .pids = 16 }
+                       : (struct allowance){ .bytes = 1ULL << 20, .pids = 1 };
+}
 
 #define CPU_PERIOD_US 100000ULL
 
@@ -124,34 +133,36 @@ static void knob_text(struct knobs *knobs, const char *text)
     knobs->n++;
 }
 
-static void knobs_v1(const struct limits *limits, const char *controller, struct knobs *knobs)
+static void knobs_v1(const struct limits *limits, struct allowance more, const char *controller,
+                     struct knobs *knobs)
 {
-    uint64_t memory = limits->memory_bytes + GLOVE_BYTES;
+    uint64_t memory = limits->memory_bytes + more.bytes;
 
     if (strcmp(controller, "memory") == 0) {
         knob(knobs, "memory.limit_in_bytes", memory);
         knob(knobs, "memory.memsw.limit_in_bytes", memory);
         knob(knobs, "memory.kmem.tcp.limit_in_bytes", memory);
     } else if (strcmp(controller, "pids") == 0) {
-        knob(knobs, "pids.max", limits->pids + GLOVE_PIDS);
+        knob(knobs, "pids.max", limits->pids + more.pids);
     } else if (strcmp(controller, "cpu") == 0) {
         knob(knobs, "cpu.cfs_period_us", CPU_PERIOD_US);
         knob(knobs, "cpu.cfs_quota_us", limits->cpu_milli * CPU_PERIOD_US / 1000);
     }
 }
 
-static void knobs_v2(const struct limits *limits, wall_set walls, struct knobs *knobs)
+static void knobs_v2(const struct limits *limits, struct allowance more, wall_set walls,
+                     struct knobs *knobs)
 {
     bool has_memory = walls & 1u << WALL_MEMORY;
     bool has_pids = walls & 1u << WALL_PIDS;
     char text[64];
 
     if (has_memory) {
-        knob(knobs, "memory.max", limits->memory_bytes + GLOVE_BYTES);
+        knob(knobs, "memory.max", limits->memory_bytes + more.bytes);
         knob(knobs, "memory.swap.max", 0);
     }
     if (has_pids)
-        knob(knobs, "pids.max", limits->pids + GLOVE_PIDS);
+        knob(knobs, "pids.max", limits->pids + more.pids);
     if (walls & 1u << WALL_CPU) {
         (void)snprintf(text, sizeof(text), "cpu.max=%llu %llu",
                        (unsigned long long)(limits->cpu_milli * CPU_PERIOD_US / 1000),
@@ -169,6 +180,7 @@ static void knobs_v2(const struct limits *limits, wall_set walls, struct knobs *
 static void compile_group(struct compiler *c, const struct hierarchy *h)
 {
     bool is_v2_only = c->facts->groups.layout == LAYOUT_V2;
+    struct allowance more = allowance(c->facts->groups.can_group_runs);
     struct knobs knobs = { .n = 0 };
     char packed[640];
     char name[48];
@@ -185,9 +197,9 @@ static void compile_group(struct compiler *c, const struct hierarchy *h)
         return;
     (void)snprintf(name, sizeof(name), "glovebox-%s", c->facts->tag);
     if (is_v2_only)
-        knobs_v2(&c->spec->limits, c->walls, &knobs);
+        knobs_v2(&c->spec->limits, more, c->walls, &knobs);
     else
-        knobs_v1(&c->spec->limits, h->controller, &knobs);
+        knobs_v1(&c->spec->limits, more, h->controller, &knobs);
     knobs.list[knobs.n] = NULL;
     (void)wire_strs_pack(knobs.list, packed, sizeof(packed), &group.knobs);
     step(c, MSG_GROUP, &group);
