@@ -78,7 +78,8 @@ def test_files_in_the_run_directory_are_found(place):
 
 
 def test_a_free_slot_is_no_leftover_but_a_held_or_filled_one_is(place):
-    slot = place.run / "0"
+    (place.run / "slots").mkdir()
+    slot = place.run / "slots" / "0"
     with books.watch(patience=BRIEF):
         slot.touch()
     with must_find("run directory: .*/0 .has a record."):

@@ -111,6 +111,16 @@ def test_C09_every_process_is_in_the_boxs_groups(host_user):
         living.end()
 
 
+def test_every_signal_is_at_its_default(probe):
+    """What the caller or the glove ignores or blocks must not become the program's (3.4, step 9)."""
+    words = box.command(argv=["grep", "-E", "^Sig(Blk|Ign|Cgt)", "/proc/self/status"])
+    shell = "trap '' INT QUIT PIPE CHLD HUP TERM USR1 TSTP; exec \"$@\""
+    result = box.run_words(["/bin/sh", "-c", shell, "sh", *words])
+    zero = "0" * 16
+    wanted = f"SigBlk:\t{zero}\nSigIgn:\t{zero}\nSigCgt:\t{zero}\n"
+    assert result.stdout == wanted, result
+
+
 # ---- C25 -----------------------------------------------------------------------------------------
 
 WRAPPER = """#!/bin/sh

@@ -99,7 +99,7 @@ def environment(extra=None):
     for name in ("HOME", "TMPDIR", "ASAN_OPTIONS", "UBSAN_OPTIONS"):
         if name in os.environ:
             kept[name] = os.environ[name]
-    for name in ("GLOVEBOX_BIN", "GLOVEBOX_BUILD"):
+    for name in ("GLOVEBOX_BIN", "GLOVEBOX_BUILD", "GLOVEBOX_LEDGER", "GLOVEBOX_GOLDEN"):
         kept.pop(name, None)
     kept["PATH"] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
     kept["LANG"] = "C.UTF-8"

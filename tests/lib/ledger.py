@@ -6,7 +6,8 @@ because pytest adopts every orphan below it; groups, the run directory and tempo
 each test has its own (lib/place.py); descriptors of this process.  They are compared around every
 test.  *Shared* ones are counters of the whole machine (terminals, keys, System V objects, network
 namespaces, loop devices, every glovebox process): they are compared around every test that runs
-alone, and around the whole session where two run at once.
+alone, and around the whole session where two run at once.  GLOVEBOX_LEDGER=own leaves them out, for
+a machine on which somebody else uses glovebox at the same time.
 
 Leaving takes a moment (a killed process must be reaped, a group emptied), so the comparison waits
 for the difference to go away, for at most `patience` seconds, and then fails with it.
@@ -69,14 +70,14 @@ def run_directory():
     locked = host.locked_inodes()
     found = []
     for folder, names, files in os.walk(base):
-        found += [os.path.join(folder, name) for name in names]
+        found += [os.path.join(folder, name) for name in names if name != "slots"]
         for name in files:
             path = os.path.join(folder, name)
             try:
                 info = os.lstat(path)
             except FileNotFoundError:
                 continue
-            is_slot = stat.S_ISREG(info.st_mode) and name.isdigit()
+            is_slot = stat.S_ISREG(info.st_mode) and folder == os.path.join(base, "slots")
             if not is_slot:
                 found.append(path)
             elif info.st_ino in locked:
@@ -177,7 +178,7 @@ MUST_STAY = ("groups", "groups of the machine", "mounts", "loop devices", "netwo
 
 
 def is_alone():
-    return "PYTEST_XDIST_WORKER" not in os.environ
+    return "PYTEST_XDIST_WORKER" not in os.environ and os.environ.get("GLOVEBOX_LEDGER") != "own"
 
 
 def count(tables):

@@ -18,7 +18,7 @@ CAPABILITIES = (
     "sys_tty_config mknod lease audit_write audit_control setfcap mac_override mac_admin syslog "
     "wake_alarm block_suspend audit_read perfmon bpf checkpoint_restore").split()
 
-STATUS_FIELDS = ("NoNewPrivs", "Seccomp", "Seccomp_filters", "Groups")
+STATUS_FIELDS = ("NoNewPrivs", "Seccomp", "Seccomp_filters", "Groups", "SigBlk", "SigIgn")
 CAPABILITY_SETS = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")
 
 

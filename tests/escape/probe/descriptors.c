@@ -152,7 +152,9 @@ void row_c19(char **args)
     }
     int pair[2];
     control("own-socketpair", socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0, "");
-    control("own-rights", send_control(pair[0], SCM_RIGHTS, &pair[1], sizeof(int)) == 1, "");
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    control("own-rights", send_control(pair[0], SCM_RIGHTS, &null, sizeof(int)) == 1, "");
+    close(null);
     close(pair[0]);
     close(pair[1]);
 }
