@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`glovebox config`: what holds, who said so, and whom the user trusts."""
+import json
+import os
+import re
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+from calls import call, environment, refused
+from lib import place as places
+
+KEYS_DEF = Path(__file__).resolve().parents[2] / "src/conf/keys.def"
+CONFIG_MD = Path(__file__).resolve().parents[2] / "docs/config.md"
+
+
+def put(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def settings(place, *words, **more):
+    answer = call(place, "config", "show", "--json", *words, env=environment(place, **more))
+    assert answer.returncode == 0, answer
+    document = json.loads(answer.stdout)
+    assert document["schema"] == 1
+    return document["settings"]
+
+
+def rows():
+    """(id, name, flag, variable) of each row of the table."""
+    text = re.sub(r"/\*.*?\*/", "", KEYS_DEF.read_text(), flags=re.DOTALL)
+    for row in re.findall(r"KEY\((.*?)\)\n", text + "\n", flags=re.DOTALL):
+        fields = [field.strip().strip('"') for field in re.split(r",(?=\s)", row)]
+        yield fields[0], fields[1], fields[4], fields[5]
+
+
+def test_every_key_of_the_table_is_shown(place):
+    assert list(settings(place)) == [name for _, name, _, _ in rows()]
+
+
+def test_the_document_lists_every_key_with_its_option_and_variable():
+    text = CONFIG_MD.read_text()
+    for _, name, flag, variable in rows():
+        option = f" `--{flag}` " if flag != "NULL" else " "
+        assert f"| `{name}` |{option}| `{variable}` |" in text
+
+
+def test_each_layer_overrides_the_one_below(place):
+    put(place.base / "system/config.yaml", "limits: {pids: 100}\n")
+    assert settings(place)["limits.pids"]["value"] == "100"
+    put(place.home / ".config/glovebox/config.yaml", "\nlimits:\n  pids: 90\n")
+    shown = settings(place)["limits.pids"]
+    assert shown == {"value": "90", "origin": f"{place.home}/.config/glovebox/config.yaml:3"}
+    put(place.cwd / "glovebox.yaml", "limits: {pids: 80}\n")
+    assert settings(place)["limits.pids"] == {"value": "80", "origin": "glovebox.yaml:1"}
+    put(place.cwd / ".env", "# mine\nexport GLOVEBOX_PIDS='70'\n")
+    assert settings(place)["limits.pids"] == {"value": "70", "origin": ".env:2"}
+    shown = settings(place, GLOVEBOX_PIDS="600")["limits.pids"]
+    assert shown == {"value": "600", "origin": "GLOVEBOX_PIDS"}
+
+
+def test_a_project_may_only_tighten(place):
+    put(place.cwd / "glovebox.yaml", "limits: {memory: 1t, timeout: 1}\nbackend: disabled\n")
+    shown = settings(place)
+    assert shown["limits.memory"] == {"value": "512m", "origin": "default", "capped": "glovebox.yaml:1"}
+    assert shown["limits.timeout"]["value"] == "1s"
+    assert shown["backend"]["value"] == "disabled"
+    text = call(place, "config", "show", "--origin").stdout.decode()
+    assert "# default; glovebox.yaml:1 asks for more, but may only tighten" in text
+
+
+@pytest.mark.parametrize("name,text", [
+    ("glovebox.yaml", "allow_missing: all\n"),
+    ("glovebox.yaml", "host: {toolchains: [/root]}\n"),
+    (".env", "GLOVEBOX_ALLOW_MISSING=all\n"),
+    (".env", "A=1\nGLOVEBOX_STATE_DIR=/tmp/elsewhere\n"),
+])
+def test_operator_keys_are_refused_in_a_project(place, name, text):
+    put(place.cwd / name, text)
+    env = environment(place, GLOVEBOX_STATE_DIR=None, STATE_DIRECTORY=str(place.base / "state"))
+    refused(call(place, "config", "show", env=env), f"{name}:", "glovebox config trust .")
+    put(place.cwd / "a.py", "print(1)\n")
+    refused(call(place, "exec", "a.py", env=env), "may not set this")
+
+
+def test_trust_lasts_until_the_file_changes(place):
+    project = put(place.cwd / "glovebox.yaml", "allow_missing: landlock\nlimits: {timeout: 1h}\n")
+    answer = call(place, "config", "trust", ".")
+    assert (answer.returncode, answer.stderr) == (0, b"")
+    shown = settings(place)
+    assert shown["allow_missing"] == {"value": "landlock", "origin": "glovebox.yaml:1"}
+    assert shown["limits.timeout"]["value"] == "1h"
+    listing = place.base / "state/trusted"
+    assert stat.S_IMODE(listing.stat().st_mode) == 0o600
+    assert listing.read_text().endswith(f" {project}\n")
+
+    project.write_text("allow_missing: all\n")
+    refused(call(place, "config", "show"), "glovebox.yaml:1: allow_missing")
+    assert call(place, "config", "trust", str(place.cwd)).returncode == 0
+    assert settings(place)["allow_missing"]["value"] == "all"
+    assert call(place, "config", "trust", "--revoke", ".").returncode == 0
+    refused(call(place, "config", "show"), "glovebox.yaml:1: allow_missing")
+
+
+def test_trust_of_one_directory_is_not_trust_of_another(place):
+    put(place.cwd / "one/glovebox.yaml", "allow_missing: all\n")
+    put(place.cwd / "two/glovebox.yaml", "allow_missing: all\n")
+    assert call(place, "config", "trust", "one").returncode == 0
+    assert call(place, "config", "show", cwd=place.cwd / "one").returncode == 0
+    refused(call(place, "config", "show", cwd=place.cwd / "two"), "may not set this")
+    os.symlink(place.cwd / "one", place.cwd / "link")
+    assert call(place, "config", "show", cwd=place.cwd / "link").returncode == 0
+
+
+def test_trust_needs_one_directory_with_files(place):
+    refused(call(place, "config", "trust"), "name one directory")
+    refused(call(place, "config", "trust", "a", "b"), "name one directory")
+    refused(call(place, "config", "trust", "nowhere"), "nowhere: No such file")
+    refused(call(place, "config", "trust", "."), "there is no glovebox.yaml")
+    assert not (place.base / "state/trusted").exists()
+
+
+def test_config_yaml_of_another_program_is_read(place):  # S1-03
+    put(place.cwd / "config/config.yaml",
+        "agent:\n  list: [{a: 1}, 2]\ntools:\n  code_execution:\n    enabled: true\n"
+        "    sandbox: restricted\n    timeout: 20\n    memory_limit: \"256m\"\n")
+    shown = settings(place)
+    assert shown["backend"] == {"value": "native", "origin": "config/config.yaml:6"}
+    assert shown["limits.timeout"]["value"] == "20s"
+    assert shown["limits.memory"]["value"] == "256m"
+
+
+@pytest.mark.parametrize("section,message", [
+    ("enabled: false", "config/config.yaml:3: running code is disabled"),
+    ("sandbox: disabled", "config/config.yaml:3: running code is disabled"),
+])
+def test_disabled_refuses_with_the_place_that_said_so(place, section, message):
+    put(place.cwd / "config/config.yaml", f"tools:\n  code_execution:\n    {section}\n")
+    put(place.cwd / "a.py", "print(1)\n")
+    refused(call(place, "exec", "a.py"), message, "--backend native", code=125)
+
+
+def test_docker_is_refused_until_it_is_built(place):
+    put(place.cwd / "config/config.yaml", "tools: {code_execution: {sandbox: docker}}\n")
+    put(place.cwd / "a.py", "print(1)\n")
+    refused(call(place, "exec", "a.py"), "config/config.yaml:1: this build has no docker backend")
+    refused(call(place, "exec", "--backend=docker", "a.py"), "--backend: this build has no docker")
+
+
+def test_what_show_prints_is_a_settings_file(place):
+    put(place.home / ".config/glovebox/config.yaml",
+        "limits: {timeout: 90, cpus: 0.25, memory: 2000001}\nrequire: [memory, cpu]\n"
+        "host: {toolchains: ['/opt/a b', '/opt/c#d']}\n")
+    before = {name: row["value"] for name, row in settings(place).items()}
+    for words in ([], ["--origin"]):
+        printed = call(place, "config", "show", *words).stdout
+        other = place.base / "other"
+        put(other / "glovebox/config.yaml", printed.decode())
+        again = settings(place, XDG_CONFIG_HOME=str(other))
+        assert {name: row["value"] for name, row in again.items()} == before
+        assert again["limits.cpus"]["origin"].startswith(str(other))
+
+
+def test_colours_only_when_asked_for(place):
+    assert b"\x1b" not in call(place, "config", "show").stdout
+    assert b"\x1b[1m" in call(place, "config", "show", "--color=always").stdout
+    forced = environment(place, CLICOLOR_FORCE="1")
+    assert b"\x1b[1m" in call(place, "config", "show", env=forced).stdout
+    for more in ({"NO_COLOR": "1"}, {"GLOVEBOX_COLOR": "never"}):
+        assert b"\x1b" not in call(place, "config", "show", env={**forced, **more}).stdout
+
+
+@pytest.mark.parametrize("text,part", [
+    ("limits:\n  tiemout: 3\n", "glovebox.yaml:2: limits.tiemout: unknown key"),
+    ("limits:\n  tiemout: 3\n", "did you mean 'limits.timeout'?"),
+    ("limits: {timeout: nan}\n", "glovebox.yaml:1: limits.timeout: 'nan' cannot be used"),
+    ("limits: {memory: \"\\x1b[31m\"}\n", "'^[[31m' cannot be used"),
+    ("limits: [\n", "glovebox.yaml:2: "),
+    ("a: *b\n", "aliases are not read here"),
+    ("x" * (1 << 20), "larger than 1 MiB"),
+])
+def test_mistakes_name_file_and_line(place, text, part):
+    put(place.cwd / "glovebox.yaml", text)
+    refused(call(place, "config", "show"), part)
+
+
+def test_a_settings_file_that_others_can_write_is_refused(place):
+    path = put(place.home / ".config/glovebox/config.yaml", "limits: {timeout: 3}\n")
+    path.chmod(0o666)
+    refused(call(place, "config", "show"), "others may write to it", f"chmod go-w '{path}'")
+    path.chmod(0o644)
+    if os.geteuid() == 0:
+        os.chown(path, 12345, 12345)
+        refused(call(place, "config", "show"), "belongs to user 12345")
+
+
+def test_without_home_settings_can_be_shown_but_nothing_trusted(place, ordinary_user):
+    env = environment(place, HOME=None, GLOVEBOX_STATE_DIR=None, GLOVEBOX_RUN_DIR=None)
+    (place.cwd / "a.py").write_text("print(1)\n")
+
+    def ask(*words):
+        return subprocess.run(
+            ["setpriv", f"--reuid={ordinary_user.uid}", f"--regid={ordinary_user.gid}",
+             "--clear-groups", ordinary_user.binary, *words],
+            capture_output=True, cwd=place.cwd, env=env, timeout=60)
+
+    assert b"# run_dir: no place, HOME is not set" in ask("config", "show").stdout
+    refused(ask("config", "trust", "."), "remedy: set HOME", code=125)
+    refused(ask("exec", "a.py"), "remedy: set HOME or GLOVEBOX_RUN_DIR", code=125)
+
+
+def test_output_that_cannot_be_written_is_an_error(place):
+    with open("/dev/full", "wb") as full:
+        failed = subprocess.run([places.binary(), "config", "show"], stdout=full,
+                                stderr=subprocess.PIPE, cwd=place.cwd, env=environment(place))
+    assert failed.returncode == 125
+    assert failed.stderr == b"glovebox: writing to stdout: No space left on device\n"
