@@ -250,8 +250,9 @@ static int state_dir(const struct call *call, struct settings *settings, struct 
     int r = settings_load(settings, &input, err);
 
     if (r == 0 && !settings->state_dir)
-        return gb_fail(err, -ENOENT, GB_BLAME_HOST,
-                       "no place to remember it: HOME is not set\nset HOME or GLOVEBOX_STATE_DIR");
+        return gb_fail(
+            err, -ENOENT, GB_BLAME_HOST,
+            "no place to remember it: HOME is not set\nremedy: set HOME or GLOVEBOX_STATE_DIR");
     return r;
 }
 

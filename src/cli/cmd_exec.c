@@ -263,7 +263,7 @@ static int take_args(const struct parsed *parsed, struct exec_args *args, struct
     if (args->n_args > EXEC_ARGS_MAX || bytes > EXEC_ARGS_BYTES_MAX)
         return gb_fail(err, -E2BIG, GB_BLAME_CALLER,
                        "arguments and --env are too long: 56 KiB and %d arguments are allowed\n"
-                       "hand over more with --file or --stdin",
+                       "remedy: hand over more with --file or --stdin",
                        EXEC_ARGS_MAX);
     if (args->source == EXEC_PROGRAM && !*args->args[0])
         return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "the program's name is empty");

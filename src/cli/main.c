@@ -74,7 +74,7 @@ static int run(char *const *argv, char *const *env, struct gb_err *err)
         return r;
     if (!argv[0])
         return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
-                       "which command?\n'glovebox --help' lists them");
+                       "which command? 'glovebox --help' lists them");
     if (strcmp(argv[0], "--version") == 0 && !argv[1])
         return run_command(only_version, env, err);
     r = run_option(argv, err);

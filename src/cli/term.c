@@ -65,7 +65,7 @@ const char *term_off(const struct term *term)
 void term_error(const struct gb_err *err, enum color_mode color, char *const *env)
 {
     cleanup_buf struct buf text = BUF_INIT(16 * sizeof(err->msg));
-    const char *remedy = strchr(err->msg, '\n');
+    const char *remedy = strstr(err->msg, TERM_REMEDY);
     size_t len = remedy ? (size_t)(remedy - err->msg) : strlen(err->msg);
     struct term term;
 
@@ -74,8 +74,9 @@ void term_error(const struct gb_err *err, enum color_mode color, char *const *en
     term_filter_line(err->msg, len, &text);
     buf_putc(&text, '\n');
     if (remedy) {
-        buf_puts(&text, "  ");
-        term_filter_line(remedy + 1, strlen(remedy + 1), &text);
+        remedy += strlen(TERM_REMEDY);
+        buf_puts(&text, "  remedy: ");
+        term_filter_line(remedy, strlen(remedy), &text);
         buf_putc(&text, '\n');
     }
     (void)fd_write_full(STDERR_FILENO, text.data, text.len); /* nowhere left to tell it */

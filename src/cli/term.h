@@ -34,8 +34,11 @@ void term_init(struct term *term, int fd, enum color_mode color, char *const *en
 const char *term_on(const struct term *term, enum term_style style);
 const char *term_off(const struct term *term);
 
-/* On stderr: "glovebox: message", and what stands behind the message's first newline, the remedy,
- * on a line of its own.  Control bytes are made visible. */
+/* What separates the two lines of an error's text. */
+#define TERM_REMEDY "\nremedy: "
+
+/* On stderr: "glovebox: message", and the remedy, if the text has one, on a line of its own.
+ * Control bytes are made visible, other newlines too. */
 void term_error(const struct gb_err *err, enum color_mode color, char *const *env);
 
 /* 2 when the caller can repair it, else 125: glovebox failed. */

@@ -30,12 +30,12 @@ static int check(const char *path, bool is_operators, const struct stat *st, str
     if (st->st_uid != geteuid() && st->st_uid != 0)
         return gb_fail(err, -EPERM, GB_BLAME_CALLER,
                        "%s: belongs to user %u, who could change your walls with it\n"
-                       "make it yours: chown %u '%s'",
+                       "remedy: chown %u '%s'",
                        path, st->st_uid, geteuid(), path);
     if (st->st_mode & (S_IWGRP | S_IWOTH))
         return gb_fail(err, -EPERM, GB_BLAME_CALLER,
                        "%s: others may write to it and so change your walls\n"
-                       "shut it: chmod go-w '%s'",
+                       "remedy: chmod go-w '%s'",
                        path, path);
     return 0;
 }

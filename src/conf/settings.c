@@ -73,7 +73,7 @@ static int refuse_operators(const struct origin *origin, struct gb_err *err)
 {
     return gb_fail(err, -EPERM, GB_BLAME_CALLER,
                    "%s may not set this: it comes with the project\n"
-                   "if you have read it and trust it: glovebox config trust .",
+                   "remedy: read it, and if you trust it: glovebox config trust .",
                    origin->kind == ORIGIN_DOTENV ? "a .env file" : "a project file");
 }
 
@@ -184,12 +184,12 @@ static int check_backend(const struct settings *settings, struct gb_err *err)
 {
     if (settings->backend == BACKEND_DISABLED)
         (void)gb_fail(err, -EPERM, GB_BLAME_HOST,
-                      "running code is disabled\nto allow it set backend to native there, or say "
-                      "--backend native");
+                      "running code is disabled\n"
+                      "remedy: set backend to native there, or say --backend native");
     else if (settings->backend == BACKEND_DOCKER)
         (void)gb_fail(err, -ENOSYS, GB_BLAME_CALLER,
                       "this build has no docker backend\n"
-                      "use the native one, which needs no Docker: --backend native");
+                      "remedy: use the native one, which needs no Docker: --backend native");
     else
         return 0;
     return refuse(settings, KEY_BACKEND, err);
@@ -199,8 +199,9 @@ static int check_dir(const struct settings *settings, enum key_id id, struct gb_
 {
     if (settings->set[id].value.text)
         return 0;
-    return gb_fail(err, -ENOENT, GB_BLAME_HOST, "no place for %s: HOME is not set\nset HOME or %s",
-                   key_at(id)->name, key_at(id)->env);
+    return gb_fail(err, -ENOENT, GB_BLAME_HOST,
+                   "no place for %s: HOME is not set\nremedy: set HOME or %s", key_at(id)->name,
+                   key_at(id)->env);
 }
 
 int settings_check(const struct settings *settings, struct gb_err *err)

@@ -364,7 +364,7 @@ static void test_operator_keys_are_an_error_in_a_project(void **state)
         put(place, PROJECT, rows[i][0]);
         load_fails(place, "project/glovebox.yaml:1: ");
         expect_message(place, "a project file may not set this");
-        expect_message(place, "\nif you have read it and trust it: glovebox config trust .");
+        expect_message(place, "\nremedy: read it, and if you trust it: glovebox config trust .");
         put(place, PROJECT, "");
         put(place, DOTENV, rows[i][1]);
         load_fails(place, "project/.env:1: ");
@@ -525,7 +525,8 @@ static void test_s1_layout_is_read(void **state) /* S1-03 */
     put(place, FOREIGN, "tools: {code_execution: {sandbox: docker}}\n");
     load_ok(place);
     assert_true(settings_check(&place->settings, &place->err) < 0);
-    expect_message(place, "config.yaml:1: this build has no docker backend\nuse the native one");
+    expect_message(place,
+                   "config.yaml:1: this build has no docker backend\nremedy: use the native one");
 
     put(place, FOREIGN, "tools:\n  code_execution:\n    sandbox: none\n");
     load_fails(place, "config/config.yaml:3: tools.code_execution.sandbox: 'none' cannot be used: "
