@@ -30,7 +30,6 @@
 
 /* move_mount(2) */
 #define SYS_MOVE_MOUNT_F_EMPTY_PATH 0x00000004
-#define SYS_MOVE_MOUNT_T_EMPTY_PATH 0x00000040
 
 /* close_range(2) */
 #define SYS_CLOSE_RANGE_CLOEXEC 4
@@ -98,11 +97,11 @@ static inline int sys_open_tree(int dirfd, const char *path, unsigned flags)
     return (int)syscall(SYS_NR_OPEN_TREE, dirfd, path, flags);
 }
 
-/* Moves the mount that from_fd itself names to what to_fd itself names. */
-static inline int sys_move_mount(int from_fd, int to_fd)
+/* Moves the mount that from_fd itself names to a path. */
+static inline int sys_move_mount(int from_fd, int to_dirfd, const char *to_path)
 {
-    return (int)syscall(SYS_NR_MOVE_MOUNT, from_fd, "", to_fd, "",
-                        SYS_MOVE_MOUNT_F_EMPTY_PATH | SYS_MOVE_MOUNT_T_EMPTY_PATH);
+    return (int)syscall(SYS_NR_MOVE_MOUNT, from_fd, "", to_dirfd, to_path,
+                        SYS_MOVE_MOUNT_F_EMPTY_PATH);
 }
 
 static inline int sys_fsopen(const char *type)

@@ -9,6 +9,9 @@
  *    staging/nothing
  *    staging/...       what the plan puts there (the disk of the box)
  *
+ * Paths are walked plainly: the root is this program's own tmpfs, and no step puts a link into it
+ * that a later step goes through.
+ *
  * pivot_root() makes staging/root the root, and the detached old root takes the staging directory
  * with it: only what was bound into the root stays.
  */
@@ -90,8 +93,6 @@ static int target_base(const struct builder *b, const char **target)
     return b->root_fd;
 }
 
-/* Links are never followed on the way: what is being built holds none that matter, and an image
- * that puts one in the way is refused. */
 static int target_open(const struct builder *b, const char *target, int flags, unsigned mode)
 {
     struct sys_open_how how = {
@@ -114,24 +115,18 @@ static int make_dir(const struct builder *b, const char *target, unsigned mode)
 /* An empty file or directory to mount on, unless there is one. */
 static int make_point(const struct builder *b, const char *target, bool is_dir)
 {
-    int fd;
+    int base = target_base(b, &target);
+    int r = is_dir ? mkdirat(base, target, 0755) : mknodat(base, target, S_IFREG | 0644, 0);
 
-    if (is_dir)
-        return make_dir(b, target, 0755);
-    fd = target_open(b, target, O_WRONLY | O_CREAT, 0644);
-    if (fd < 0)
-        return -1;
-    close(fd);
-    return 0;
+    return r < 0 && errno != EEXIST ? -1 : 0;
 }
 
+/* The last component may be no link either, or the kernel refuses. */
 static int attach(const struct builder *b, int mount_fd, const char *target)
 {
-    cleanup_close int fd = target_open(b, target, O_PATH, 0);
+    int base = target_base(b, &target);
 
-    if (fd < 0)
-        return -1;
-    return sys_move_mount(mount_fd, fd);
+    return sys_move_mount(mount_fd, base, target);
 }
 
 /* ---- trees of the host ------------------------------------------------------------------------ */
@@ -151,16 +146,15 @@ static int tree_check(int fd, const struct msg_bind *bind, bool *ret_is_dir)
     return 0;
 }
 
-static int tree_open(const struct msg_bind *bind)
+static int tree_open(const struct msg_bind *bind, bool *ret_is_dir)
 {
     cleanup_close int fd = sys_open_tree(AT_FDCWD, bind->source,
                                          SYS_OPEN_TREE_CLONE | SYS_OPEN_TREE_CLOEXEC |
                                              SYS_AT_RECURSIVE);
-    bool is_dir = false;
 
     if (fd < 0)
         return errno == ENOENT && bind->flags & MOUNT_FLAG_OPTIONAL ? TREE_MISSING : -1;
-    if (tree_check(fd, bind, &is_dir) < 0 || set_attrs(fd, bind->flags, is_dir) < 0)
+    if (tree_check(fd, bind, ret_is_dir) < 0 || set_attrs(fd, bind->flags, *ret_is_dir) < 0)
         return -1;
     return take_fd(&fd);
 }
@@ -189,7 +183,7 @@ int trees_open(struct plan *plan, struct failure *ret)
         }
         if (bind.flags & MOUNT_FLAG_INSIDE)
             continue;
-        plan->steps[i].tree = tree_open(&bind);
+        plan->steps[i].tree = tree_open(&bind, &plan->steps[i].is_dir);
         if (plan->steps[i].tree == TREE_NONE) {
             note(ret, i, SPAWN_WHERE_TREE, bind.wall, bind.source);
             return -1;
@@ -229,29 +223,28 @@ static int step_tmpfs(struct builder *b, size_t i, const void *msg)
 /* A tree that is already in the box's file system is cloned where it stands. */
 static int inside_open(const struct builder *b, const struct msg_bind *bind)
 {
-    cleanup_close int at = target_open(b, bind->source, O_PATH, 0);
-    cleanup_close int fd = -1;
+    const char *source = bind->source;
+    int base = target_base(b, &source);
+    cleanup_close int fd =
+        sys_open_tree(base, source, SYS_OPEN_TREE_CLONE | SYS_OPEN_TREE_CLOEXEC);
 
-    if (at < 0)
-        return -1;
-    fd = sys_open_tree(at, "", SYS_OPEN_TREE_CLONE | SYS_OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
     if (fd < 0 || set_attrs(fd, bind->flags, false) < 0)
         return -1;
     return take_fd(&fd);
 }
 
+/* Trees that are bound inside the box are directories. */
 static int step_bind(struct builder *b, size_t i, const void *msg)
 {
+    const struct plan_step *step = &b->plan->steps[i];
     const struct msg_bind *m = msg;
+    bool is_inside = m->flags & MOUNT_FLAG_INSIDE;
     cleanup_close int fd = -1;
-    struct stat st;
 
-    if (b->plan->steps[i].tree == TREE_MISSING)
+    if (step->tree == TREE_MISSING)
         return 0;
-    fd = m->flags & MOUNT_FLAG_INSIDE ? inside_open(b, m) : b->plan->steps[i].tree;
-    if (fd < 0 || fstatat(fd, "", &st, AT_EMPTY_PATH) < 0)
-        return -1;
-    if (make_point(b, m->target, S_ISDIR(st.st_mode)) < 0)
+    fd = is_inside ? inside_open(b, m) : step->tree;
+    if (fd < 0 || make_point(b, m->target, is_inside || step->is_dir) < 0)
         return -1;
     return attach(b, fd, m->target);
 }
@@ -332,23 +325,87 @@ static int step_file(struct builder *b, size_t i, const void *msg)
     return m->uid == 0 && m->gid == 0 ? 0 : fchown(fd, m->uid, m->gid);
 }
 
+static int cover(const struct builder *b, int dir_fd, const char *name, bool is_dir)
+{
+    cleanup_close int fd = sys_open_tree(b->stage_fd, is_dir ? "nothing" : "mask",
+                                         SYS_OPEN_TREE_CLONE | SYS_OPEN_TREE_CLOEXEC);
+
+    return fd < 0 ? -1 : sys_move_mount(fd, dir_fd, name);
+}
+
 static int step_mask(struct builder *b, size_t i, const void *msg)
 {
     const struct msg_mask *m = msg;
-    cleanup_close int at = target_open(b, m->target, O_PATH, 0);
-    cleanup_close int fd = -1;
+    const char *target = m->target;
+    int base = target_base(b, &target);
     struct stat st;
 
     (void)i;
-    if (at < 0)
+    if (fstatat(base, target, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return errno == ENOENT ? 0 : -1;
-    if (fstatat(at, "", &st, AT_EMPTY_PATH) < 0)
+    /* A link shows what it points to, and that is covered or visible by itself. */
+    return S_ISLNK(st.st_mode) ? 0 : cover(b, base, target, S_ISDIR(st.st_mode));
+}
+
+static bool is_kept(const struct wire_strs *keep, const char *name)
+{
+    const char *at = NULL;
+    const char *kept;
+
+    if (name[0] == '.' || (name[0] >= '0' && name[0] <= '9'))
+        return true;
+    while ((kept = wire_strs_next(keep, &at)) != NULL)
+        if (strcmp(kept, name) == 0)
+            return true;
+    return false;
+}
+
+/* What others cannot open needs no cover: nobody in a box is the host's root. */
+static int cover_entry(const struct builder *b, int dir_fd, const char *name)
+{
+    struct stat st;
+
+    if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return -1;
-    fd = sys_open_tree(b->stage_fd, S_ISDIR(st.st_mode) ? "nothing" : "mask",
-                       SYS_OPEN_TREE_CLONE | SYS_OPEN_TREE_CLOEXEC);
-    if (fd < 0)
-        return -1;
-    return sys_move_mount(fd, at);
+    if (S_ISLNK(st.st_mode) || !(st.st_mode & S_IRWXO))
+        return 0;
+    return cover(b, dir_fd, name, S_ISDIR(st.st_mode));
+}
+
+/* As getdents64(2) gives them; readdir() would allocate. */
+struct entry {
+    uint64_t ino;
+    int64_t off;
+    uint16_t len;
+    uint8_t type;
+    char name[];
+};
+
+static int cover_entries(const struct builder *b, int dir_fd, const struct wire_strs *keep,
+                         const char *entries, long n)
+{
+    for (long at = 0; at < n;) {
+        const struct entry *entry = (const struct entry *)(const void *)(entries + at);
+
+        if (!is_kept(keep, entry->name) && cover_entry(b, dir_fd, entry->name) < 0)
+            return -1;
+        at += entry->len;
+    }
+    return 0;
+}
+
+static int step_cover(struct builder *b, size_t i, const void *msg)
+{
+    static _Alignas(8) char entries[32768];
+    const struct msg_cover *m = msg;
+    cleanup_close int fd = target_open(b, m->target, O_RDONLY | O_DIRECTORY, 0);
+    long n = -1;
+
+    (void)i;
+    while (fd >= 0 && (n = syscall(SYS_getdents64, fd, entries, sizeof(entries))) > 0)
+        if (cover_entries(b, fd, &m->keep, entries, n) < 0)
+            return -1;
+    return n < 0 ? -1 : 0;
 }
 
 static int step_remount(struct builder *b, size_t i, const void *msg)
@@ -373,6 +430,7 @@ static const struct {
     { MSG_LINK, step_link, offsetof(struct msg_link, target) },
     { MSG_FILE, step_file, offsetof(struct msg_file, target) },
     { MSG_MASK, step_mask, offsetof(struct msg_mask, target) },
+    { MSG_COVER, step_cover, offsetof(struct msg_cover, target) },
     { MSG_REMOUNT, step_remount, offsetof(struct msg_remount, target) },
 };
 

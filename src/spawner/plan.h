@@ -9,6 +9,7 @@
 
 #include "wire/msg.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,7 +20,8 @@ struct plan_step {
     uint8_t type;
     uint32_t offset; /* of the payload */
     uint32_t size;
-    int tree; /* the tree opened for a BIND, else -1 */
+    int tree;    /* the tree opened for a BIND, else -1 */
+    bool is_dir; /* it is a directory */
 };
 
 struct plan {

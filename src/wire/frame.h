@@ -21,7 +21,7 @@
 #define WIRE_FLAGS    WIRE_FLAG_FIN
 
 /* Bytes of DATA that a fresh channel may carry before its receiver grants more. */
-#define WIRE_CREDIT_START (256 * 1024)
+#define WIRE_CREDIT_START 262144
 
 struct wire_head {
     uint32_t size;

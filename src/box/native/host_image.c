@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* box/native/host_image.c - what of this machine image `host` shows.
  *
- * An allow-list: /usr, the links /bin /lib … into it, and what programs there need of /etc.  Of
- * /proc, which is the kernel's and grows names with every release, all that is not known to be
- * harmless and is readable by others is covered.
+ * An allow-list: /usr, the links /bin /lib … into it, and what programs there need of /etc.
  */
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -11,13 +9,11 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* Names in / that lead into /usr, as links or as directories of their own. */
@@ -32,13 +28,6 @@ static const char *const etc_names[] = {
 };
 
 static const char *const ssl_names[] = { "certs", "openssl.cnf", NULL };
-
-/* Names in /proc that stay.  Runtimes read them; they tell of the kernel, not of others' doings. */
-static const char *const proc_names[] = {
-    "cgroups", "cpuinfo", "filesystems", "loadavg", "meminfo", "mounts",  "net",         "self",
-    "stat",    "swaps",   "sys",         "sysvipc", "uptime",  "version", "thread-self", "vmstat",
-    NULL,
-};
 
 static bool matches(const char *const *names, const char *name)
 {
@@ -90,45 +79,6 @@ static int gather_dir(struct plan_facts *facts, const char *path, const char *co
     return r;
 }
 
-static int add_mask(struct plan_facts *facts, const char *name)
-{
-    char **grown = realloc(facts->masks, (facts->n_masks + 1) * sizeof(*facts->masks));
-
-    if (!grown)
-        return -ENOMEM;
-    facts->masks = grown;
-    grown[facts->n_masks] = strdup(name);
-    return grown[facts->n_masks++] ? 0 : -ENOMEM;
-}
-
-/* What others cannot open anyway needs no cover: nobody in a box is the host's root. */
-static bool is_open_to_others(int dir_fd, const char *name)
-{
-    struct stat st;
-
-    return fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || st.st_mode & S_IRWXO;
-}
-
-static int gather_masks(struct plan_facts *facts)
-{
-    DIR *dir = opendir("/proc");
-    struct dirent *entry;
-    int r = 0;
-
-    if (!dir)
-        return -errno;
-    while (r == 0 && (entry = readdir(dir)) != NULL) {
-        const char *name = entry->d_name;
-
-        if (name[0] == '.' || (name[0] >= '0' && name[0] <= '9') || matches(proc_names, name))
-            continue;
-        if (is_open_to_others(dirfd(dir), name))
-            r = add_mask(facts, name);
-    }
-    closedir(dir);
-    return r;
-}
-
 int plan_facts_gather(struct plan_facts *facts, struct gb_err *err)
 {
     int r = gather_dir(facts, "/", root_names);
@@ -137,8 +87,6 @@ int plan_facts_gather(struct plan_facts *facts, struct gb_err *err)
         r = gather_dir(facts, "/etc", etc_names);
     if (r == 0)
         r = gather_dir(facts, "/etc/ssl", ssl_names);
-    if (r == 0)
-        r = gather_masks(facts);
     if (r < 0)
         return gb_fail(err, r, GB_BLAME_HOST, "looking at this machine's files: %s", strerror(-r));
     return 0;
@@ -151,11 +99,6 @@ void plan_facts_clear(struct plan_facts *facts)
         free(facts->entries[i].link);
     }
     free(facts->entries);
-    for (size_t i = 0; i < facts->n_masks; i++)
-        free(facts->masks[i]);
-    free(facts->masks);
     facts->entries = NULL;
-    facts->masks = NULL;
     facts->n_entries = 0;
-    facts->n_masks = 0;
 }

@@ -35,8 +35,6 @@ struct plan_facts {
     char tag[24];                 /* part of the groups' names */
     struct plan_entry *entries;   /* of the host's root and /etc that image `host` shows */
     size_t n_entries;
-    char **masks; /* names in /proc that are covered */
-    size_t n_masks;
 };
 
 /* Everything but groups and ids, which the caller fills. */
