@@ -240,17 +240,25 @@ static uint32_t count_lines(int dir, const char *file)
     return n;
 }
 
+/* A group can only have been removed when it was empty: by a spawner whose glove has died. */
+static bool is_removed(int error)
+{
+    return error == ENOENT || error == ENODEV;
+}
+
 uint32_t run_group_wait(const struct run_group *g, int timeout_ms)
 {
     uint64_t deadline_ns = clock_after_ms((uint64_t)timeout_ms);
     cleanup_close int events = openat(g->dirs[g->kill], "cgroup.events", O_RDONLY | O_CLOEXEC);
     struct pollfd change = { .fd = events, .events = POLLPRI };
 
+    if (events < 0 && is_removed(errno))
+        return 0;
     for (;;) {
         char text[128] = "";
         ssize_t n = pread(events, text, sizeof(text) - 1, 0);
 
-        if (n > 0 && strstr(text, "populated 0"))
+        if ((n > 0 && strstr(text, "populated 0")) || (n < 0 && is_removed(errno)))
             return 0;
         if (clock_poll_ms(deadline_ns) == 0)
             return count_lines(g->dirs[g->kill], "cgroup.procs");
