@@ -74,7 +74,7 @@ static struct store *store_new(void)
     struct store *store = calloc(1, sizeof(*store));
 
     if (store)
-        store->code = (struct buf)BUF_INIT(EXEC_CODE_MAX);
+        store->code = (struct buf)BUF_INIT(EXEC_CODE_MAX + EXEC_READ_STEP);
     return store;
 }
 

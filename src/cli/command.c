@@ -117,8 +117,11 @@ int command_settings(const struct call *call, const struct parsed *parsed, struc
         .flags = parsed->flags,
         .n_flags = parsed->n_flags,
     };
+    int r = settings_load(ret, &input, err);
 
-    return settings_load(ret, &input, err);
+    if (r == 0)
+        *call->ret_color = ret->color;
+    return r;
 }
 
 int command_no_operands(const struct parsed *parsed, struct gb_err *err)

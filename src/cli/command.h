@@ -21,6 +21,7 @@ struct call {
     const struct cmd *cmd;
     char *const *argv; /* behind the command's name; NULL-terminated */
     char *const *env;
+    enum color_mode *ret_color; /* how an error of this call is to be printed */
 };
 
 struct cmd {

@@ -15,8 +15,6 @@
 #include "base/path.h"
 #include "json/utf8.h"
 
-#define READ_STEP 65536
-
 /* The caller named it, so the caller can repair it. */
 static int fail_path(struct gb_err *err, const char *what, const char *path)
 {
@@ -34,23 +32,23 @@ int exec_check_text(const char *what, const char *text, struct gb_err *err)
 
 static int read_all(int fd, const char *name, struct buf *ret, struct gb_err *err)
 {
-    for (;;) {
-        int r = buf_reserve(ret, READ_STEP);
-        ssize_t n;
+    ssize_t n;
 
-        if (r == -EMSGSIZE)
-            return gb_fail(err, -EFBIG, GB_BLAME_CALLER, "%.200s: code may have at most 64 MiB",
-                           name);
+    do {
+        int r = buf_reserve(ret, EXEC_READ_STEP);
+
         if (r < 0)
             return gb_fail(err, r, GB_BLAME_HOST, "%.200s: out of memory", name);
-        n = fd_read_full(fd, ret->data + ret->len, READ_STEP);
+        n = fd_read_full(fd, ret->data + ret->len, EXEC_READ_STEP);
         if (n < 0)
             return gb_fail(err, (int)n, GB_BLAME_HOST, "%.200s: %s", name, strerror((int)-n));
         ret->len += (size_t)n;
         ret->data[ret->len] = '\0';
-        if (n < READ_STEP)
-            return 0;
-    }
+        if (ret->len > EXEC_CODE_MAX)
+            return gb_fail(err, -EFBIG, GB_BLAME_CALLER, "%.200s: code may have at most 64 MiB",
+                           name);
+    } while (n == EXEC_READ_STEP);
+    return 0;
 }
 
 int exec_read_code(const char *file, struct buf *ret, bool *ret_is_regular, struct gb_err *err)

@@ -6,8 +6,10 @@
 
 struct buf;
 
-/* Reads FILE, or stdin for "-", whole.  Anything but a directory will do: a pipe is a way to hand
- * over code too.  *ret_is_regular: a file with a name of its own. */
+/* Reads FILE, or stdin for "-", whole, into a buf made for EXEC_CODE_MAX + EXEC_READ_STEP.
+ * Anything but a directory will do: a pipe is a way to hand over code too.  *ret_is_regular: a file
+ * with a name of its own. */
+#define EXEC_READ_STEP 65536
 int exec_read_code(const char *file, struct buf *ret, bool *ret_is_regular, struct gb_err *err);
 
 /* "HOST[:BOX]" and "BOX[:HOST]", split at the last colon.  ret points into a text that the caller

@@ -47,12 +47,13 @@ static int run_option(char *const *argv, struct gb_err *err)
     return -ENOENT;
 }
 
-static int run_command(char *const *argv, char *const *env, struct gb_err *err)
+static int run_command(char *const *argv, char *const *env, enum color_mode *ret_color,
+                       struct gb_err *err)
 {
     static char help[] = "--help";
     char *const only_help[] = { help, NULL };
     bool wants_help = strcmp(argv[0], "help") == 0;
-    struct call call = { .env = env };
+    struct call call = { .env = env, .ret_color = ret_color };
     size_t n = 0;
 
     if (wants_help)
@@ -64,7 +65,7 @@ static int run_command(char *const *argv, char *const *env, struct gb_err *err)
     return call.cmd->run(&call, err);
 }
 
-static int run(char *const *argv, char *const *env, struct gb_err *err)
+static int run(char *const *argv, char *const *env, enum color_mode *ret_color, struct gb_err *err)
 {
     static char version[] = "version";
     char *const only_version[] = { version, NULL };
@@ -76,18 +77,19 @@ static int run(char *const *argv, char *const *env, struct gb_err *err)
         return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
                        "which command? 'glovebox --help' lists them");
     if (strcmp(argv[0], "--version") == 0 && !argv[1])
-        return run_command(only_version, env, err);
+        return run_command(only_version, env, ret_color, err);
     r = run_option(argv, err);
-    return r == -ENOENT ? run_command(argv, env, err) : r;
+    return r == -ENOENT ? run_command(argv, env, ret_color, err) : r;
 }
 
 int main(int argc, char **argv, char **env)
 {
+    enum color_mode color = COLOR_AUTO;
     struct gb_err err = { 0 };
-    int r = run(argc > 0 ? argv + 1 : argv, env, &err);
+    int r = run(argc > 0 ? argv + 1 : argv, env, &color, &err);
 
     if (r >= 0)
         return r;
-    term_error(&err, COLOR_AUTO, env);
+    term_error(&err, color, env);
     return term_exit_code(&err);
 }

@@ -261,6 +261,8 @@ def test_code_that_is_too_long(hello):
     with open(hello.cwd / "big.py", "wb") as file:
         file.truncate((64 << 20) + 1)
     refused(call(hello, "exec", "big.py"), "big.py: code may have at most 64 MiB")
+    answer = call(hello, "exec", "big.py", "--backend=disabled")
+    refused(answer, "running code is disabled", code=125)  # the settings come before the code
     with open(hello.cwd / "big.py", "rb") as file:
         answer = subprocess.run([places.binary(), "exec", "-l", "python", "-"], stdin=file,
                                 capture_output=True, env=environment(hello), cwd=hello.cwd)
