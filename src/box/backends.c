@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* box/backends.c - the ways to make boxes, one row each. */
-#include "base/cleanup.h"
 #include "base/err.h"
 #include "box/box.h"
 
@@ -10,13 +9,19 @@
 static const struct box_ops *const backends[] = {
     &box_native,
     &box_disabled,
+    NULL,
 };
+
+const struct box_ops *const *box_backends(void)
+{
+    return backends;
+}
 
 const struct box_ops *box_backend(const char *name, struct gb_err *err)
 {
     char names[128] = "";
 
-    for (size_t i = 0; i < N_ELEMENTS(backends); i++) {
+    for (size_t i = 0; backends[i]; i++) {
         if (strcmp(backends[i]->name, name) == 0)
             return backends[i];
         strncat(names, i ? ", " : "", sizeof(names) - strlen(names) - 1);

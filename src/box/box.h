@@ -172,6 +172,9 @@ struct box_ops {
 extern const struct box_ops box_native;
 extern const struct box_ops box_disabled;
 
+/* All of them, NULL-terminated. */
+const struct box_ops *const *box_backends(void);
+
 /* By name; an unknown one is an error that lists the known ones. */
 const struct box_ops *box_backend(const char *name, struct gb_err *err);
 
