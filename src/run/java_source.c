@@ -117,15 +117,20 @@ struct names {
     char with_main[JAVA_NAME_MAX];
 };
 
-/* "package a.b.c;", the first word being read. */
+/* "package a.b.c;", the first word being read.  What is not a row of names is no package. */
 static void read_package(struct lexer *lexer, char package[static JAVA_NAME_MAX])
 {
     size_t used = 0;
     struct token token;
 
     for (token = next(lexer); token.len > 0 && !is(token, ";"); token = next(lexer)) {
-        if (used + token.len >= JAVA_NAME_MAX)
+        bool is_dot = is(token, ".");
+
+        if (used + token.len >= JAVA_NAME_MAX || (!is_dot && !is_name(token)) ||
+            (is_dot && used == 0)) {
+            package[0] = '\0';
             return;
+        }
         memcpy(package + used, token.text, token.len);
         used += token.len;
         package[used] = '\0';

@@ -212,6 +212,9 @@ static void java_names_that_cannot_be_are_not_taken(void **state)
     memcpy(code, "package ", 8);
     java_source_read(code, sizeof(code), &source);
     assert_string_equal(source.main_class, "");
+    check_main("package -Dx; class A {}", "A");
+    check_main("package .x; class A {}", "A");
+    check_main("package a.-b; class A {}", "A");
     check_name("java", "class ../../etc/passwd {}", "Main.java");
     check_name("java", "class 9x {}", "Main.java");
     check_name("java", "class \"x\" {}", "Main.java");
