@@ -308,11 +308,13 @@ static bool has_drained(const struct process *p)
     return p->drain_deadline_ns && clock_poll_ms(p->drain_deadline_ns) == 0;
 }
 
+/* The answer comes before the EXIT, but both may be there at once: it is looked at first, or a short
+ * program would not count as started. */
 static int watch(struct process *p, struct gb_err *err)
 {
     bool is_answered = false;
 
-    while (!p->end->has_exited && !has_drained(p)) {
+    while (!has_drained(p)) {
         uint32_t where = 0;
         uint64_t pid;
         int r = is_answered ? 0 : link_answer(box_link(p->box), p->seq, &pid, &where);
@@ -324,6 +326,8 @@ static int watch(struct process *p, struct gb_err *err)
                 return r;
             continue;
         }
+        if (p->end->has_exited)
+            return 0;
         r = step(p, err);
         if (r < 0)
             return r;
