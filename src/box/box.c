@@ -25,6 +25,11 @@
 
 struct box {
     const struct box_ops *ops;
+    const struct box_spec *spec; /* until it is settled */
+    int settled;                 /* 0: not yet, 1: it stands, negative: it does not */
+    uint64_t ready_ns;
+    uint32_t setup_seq;
+    uint32_t limits_seq;
     struct link *link;
     struct receipt receipt;
     char *path;
@@ -120,29 +125,52 @@ static int setup_failed(const struct box_spec *spec, int code, uint32_t step, st
                    wall_name(wall), strerror(-code), wall_remedy(wall));
 }
 
-/* Greets the glove and tells it who runs are.  Both requests are sent before the first answer is
- * waited for: a round trip costs more than the work. */
-static int glove_setup(struct box *box, const struct box_spec *spec, struct gb_err *err)
+/* Greets the glove and tells it who runs are.  All is sent before the first answer is waited for,
+ * even before there is a glove: a round trip costs more than the work. */
+static int glove_greet(struct box *box, const struct box_spec *spec, struct gb_err *err)
+{
+    int r = link_greet(box->link, err);
+
+    if (r == 0)
+        r = send_setup(box, spec->workdir, &box->setup_seq, err);
+    if (r == 0)
+        r = send_limits(box, &spec->limits, &box->limits_seq, err);
+    return r;
+}
+
+static int glove_answers(struct box *box, struct gb_err *err)
 {
     uint64_t deadline_ns = clock_after_ms(REQUEST_MS);
-    uint32_t setup_seq;
-    uint32_t limits_seq;
     uint32_t step = 0;
     uint64_t abi = 0;
     uint64_t none;
-    int r = link_hello(box->link, deadline_ns, err);
+    int r = link_await(box->link, box->setup_seq, deadline_ns, &abi, &step, err);
 
-    if (r == 0)
-        r = send_setup(box, spec->workdir, &setup_seq, err);
-    if (r == 0)
-        r = send_limits(box, &spec->limits, &limits_seq, err);
     if (r < 0)
-        return r;
-    r = link_await(box->link, setup_seq, deadline_ns, &abi, &step, err);
-    if (r < 0)
-        return setup_failed(spec, r, step, err);
+        return setup_failed(box->spec, r, step, err);
     box->receipt.landlock = (unsigned)abi;
-    return link_await(box->link, limits_seq, deadline_ns, &none, &step, err);
+    return link_await(box->link, box->limits_seq, deadline_ns, &none, &step, err);
+}
+
+int box_settle(struct box *box, struct gb_err *err)
+{
+    int r;
+
+    if (box->settled)
+        return box->settled > 0 ? 0
+                                : gb_fail(err, box->settled, GB_BLAME_HOST, "the box was not built");
+    r = box->ops->settle(box, box->spec, err);
+    box->ready_ns = clock_now_ns();
+    if (r == 0)
+        r = glove_answers(box, err);
+    box->settled = r < 0 ? r : 1;
+    box->spec = NULL;
+    return r;
+}
+
+uint64_t box_ready_ns(const struct box *box)
+{
+    return box->ready_ns;
 }
 
 static int box_start(struct box *box, const struct box_spec *spec, struct gb_err *err)
@@ -153,10 +181,10 @@ static int box_start(struct box *box, const struct box_spec *spec, struct gb_err
     if (r < 0)
         return r;
     r = link_new(fd, &box->link, err);
-    return r < 0 ? r : glove_setup(box, spec, err);
+    return r < 0 ? r : glove_greet(box, spec, err);
 }
 
-int box_open(const struct box_spec *spec, struct box **ret, struct gb_err *err)
+int box_begin(const struct box_spec *spec, struct box **ret, struct gb_err *err)
 {
     const struct box_ops *ops = box_backend(spec->backend, err);
     struct box *box;
@@ -173,8 +201,25 @@ int box_open(const struct box_spec *spec, struct box **ret, struct gb_err *err)
     if (!box)
         return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for a box");
     box->ops = ops;
+    box->spec = spec;
     box->receipt = (struct receipt){ .backend = ops->name, .limits = spec->limits };
     r = box_start(box, spec, err);
+    if (r < 0) {
+        (void)box_close(box);
+        return r;
+    }
+    *ret = box;
+    return 0;
+}
+
+int box_open(const struct box_spec *spec, struct box **ret, struct gb_err *err)
+{
+    struct box *box = NULL;
+    int r = box_begin(spec, &box, err);
+
+    if (r < 0)
+        return r;
+    r = box_settle(box, err);
     if (r < 0) {
         (void)box_close(box);
         return r;

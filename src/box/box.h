@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 struct box;
+struct box_file;
 struct gb_err;
 struct link;
 
@@ -37,8 +38,12 @@ struct box_spec {
     const char *workdir;           /* made if it is not there; below a writable place */
     const char *run_dir;           /* native: where the slots are */
     uint32_t uid_base;             /* native, as root: first id of boxes */
+    const struct box_file *seed;   /* a small file for the working directory, or NULL */
     int *ret_broken;               /* may be NULL; told on failure: the wall it was, or -1 */
 };
+
+/* A seed's contents lie in memory and are not larger than this. */
+#define BOX_SEED_MAX (48 * 1024)
 
 /* The paths that every box has, and who a run is. */
 #define BOX_WORKSPACE "/workspace"
@@ -48,10 +53,21 @@ struct box_spec {
 
 int box_open(const struct box_spec *spec, struct box **ret, struct gb_err *err);
 
+/* As box_open(), but returns while the box is still being built, so that the caller can prepare
+ * the first run meanwhile; what fails then is told by the first call that needs the box.  The spec
+ * must live as long as the box. */
+int box_begin(const struct box_spec *spec, struct box **ret, struct gb_err *err);
+
+/* Waits until the box stands; box_run(), box_put() and box_get() do so by themselves. */
+int box_settle(struct box *box, struct gb_err *err);
+
 /* Kills and removes all of it.  The number of processes that outlived the kill. */
 uint32_t box_close(struct box *box);
 
 const struct receipt *box_receipt(const struct box *box);
+
+/* When the glove began to run. */
+uint64_t box_ready_ns(const struct box *box);
 
 /* The PATH that programs in the box have. */
 const char *box_path(const struct box *box);
@@ -147,10 +163,14 @@ struct box_ops {
 
     /* Could this host make such boxes?  No lasting effect; err says what is missing. */
     int (*probe)(const struct box_spec *spec, struct gb_err *err);
-    /* Makes the box and starts its glove; *ret_link_fd is the caller's.  Fills the receipt's
-     * backend part.  On failure destroy() is still called. */
+    bool plants; /* puts the spec's seed into the box as it builds it */
+
+    /* Begins to make the box; *ret_link_fd is the caller's.  Fills the receipt's backend part.  On
+     * failure destroy() is still called. */
     int (*start)(struct box *box, const struct box_spec *spec, int *ret_link_fd,
                  struct gb_err *err);
+    /* Waits until the glove runs. */
+    int (*settle)(struct box *box, const struct box_spec *spec, struct gb_err *err);
     /* Makes the groups of a run and gives the descriptors that the glove joins it with: first the
      * v2 directory if *ret_has_v2, then v1 `tasks` files; they stay the backend's. */
     int (*run_open)(struct box *box, const struct limits *limits, int *fds, size_t *n_fds,

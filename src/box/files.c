@@ -24,6 +24,7 @@
 /* ---- in ----------------------------------------------------------------------------------------- */
 
 struct sender {
+    struct box *box;
     struct link *link;
     const char *dir;
     uint32_t channel;
@@ -61,6 +62,9 @@ static int send_all(struct sender *s, const void *bytes, size_t len, bool fin)
             len -= n;
             continue;
         }
+        r = box_settle(s->box, s->err);
+        if (r < 0)
+            return r;
         r = link_answer(s->link, s->seq, &s->mark, &s->where);
         if (r < 0)
             return put_refused(r, s->dir, s->err);
@@ -123,7 +127,7 @@ static int send_end(struct sender *s)
 int box_put(struct box *box, const char *dir, const struct box_file *files, size_t n_files,
             uint64_t *ret_mark, struct gb_err *err)
 {
-    struct sender s = { .link = box_link(box), .dir = dir, .err = err };
+    struct sender s = { .box = box, .link = box_link(box), .dir = dir, .err = err };
     struct msg_put put = { .dir = dir };
     int r;
 
@@ -136,6 +140,8 @@ int box_put(struct box *box, const char *dir, const struct box_file *files, size
         r = send_file(&s, &files[i]);
     if (r == 0)
         r = send_end(&s);
+    if (r == 0)
+        r = box_settle(box, err);
     if (r == 0) {
         r = link_await(s.link, s.seq, clock_after_ms(STALL_MS), ret_mark, &s.where, err);
         if (r < 0 && s.where)
@@ -234,7 +240,9 @@ int box_get(struct box *box, const struct box_get_spec *spec, const struct crate
     get.channel = link_channel_open(link, &receive_ops, &receiver);
     if (!get.channel)
         return gb_fail(err, -EBUSY, GB_BLAME_BUG, "no free channel");
-    r = link_request(link, MSG_GET, &get, NULL, 0, &seq, err);
+    r = box_settle(box, err);
+    if (r == 0)
+        r = link_request(link, MSG_GET, &get, NULL, 0, &seq, err);
     if (r == 0)
         r = get_wait(link, &receiver, seq, spec, err);
     link_channel_close(link, get.channel);

@@ -506,7 +506,7 @@ int link_pump(struct link *link, uint64_t deadline_ns, struct pollfd *extra, siz
     return 1;
 }
 
-int link_hello(struct link *link, uint64_t deadline_ns, struct gb_err *err)
+int link_greet(struct link *link, struct gb_err *err)
 {
     struct msg_hello hello = { .magic = WIRE_MAGIC, .version = WIRE_VERSION };
     int r;
@@ -515,14 +515,5 @@ int link_hello(struct link *link, uint64_t deadline_ns, struct gb_err *err)
         return gb_fail_sys(err, "drawing a nonce");
     hello.nonce = link->nonce;
     r = queue_msg(link, MSG_HELLO, 0, 0, &hello);
-    if (r < 0)
-        return gb_fail(err, r, GB_BLAME_BUG, "queueing the greeting");
-    while (!link->has_hello) {
-        r = link_pump(link, deadline_ns, NULL, 0, err);
-        if (r < 0)
-            return r;
-        if (r == 0 && clock_poll_ms(deadline_ns) == 0)
-            return gb_fail(err, -ETIMEDOUT, GB_BLAME_PEER, "the glove does not greet");
-    }
-    return 0;
+    return r < 0 ? gb_fail(err, r, GB_BLAME_BUG, "queueing the greeting") : 0;
 }

@@ -64,8 +64,8 @@ int link_await(struct link *link, uint32_t seq, uint64_t deadline_ns, uint64_t *
 void link_on_exit(struct link *link, void (*exited)(void *user, const struct msg_exit *exit),
                   void *user);
 
-/* Sends HELLO and waits for the glove's. */
-int link_hello(struct link *link, uint64_t deadline_ns, struct gb_err *err);
+/* Queues HELLO: the first frame.  The glove's own must come before anything else does. */
+int link_greet(struct link *link, struct gb_err *err);
 
 /* Sends what is queued and handles what has come; sleeps until something happens, the deadline, or
  * an event on one of the extra descriptors (revents are filled).  1: something was handled;

@@ -31,7 +31,7 @@ static int put_inputs(struct box *box, const struct run_request *request, bool i
 
     if (!files)
         return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for files");
-    if (!is_absolute && request->language)
+    if (!is_absolute && request->language && !request->box->seed)
         files[n++] = (struct box_file){
             .path = request->name,
             .mode = 0644,

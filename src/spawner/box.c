@@ -366,7 +366,7 @@ static void drop_child_fds(struct plan *plan)
             close(plan->steps[i].tree);
 }
 
-int box_build(struct box *box, struct plan *plan, struct failure *ret)
+int box_prepare(struct box *box, struct plan *plan, struct failure *ret)
 {
     int r;
 
@@ -376,8 +376,14 @@ int box_build(struct box *box, struct plan *plan, struct failure *ret)
     r = record_write(box);
     if (r < 0)
         return fail(ret, 0, SPAWN_WHERE_SLOT, 0, r, "writing the record");
-    if (groups_make(box, ret) < 0)
-        return -1;
+    return groups_make(box, ret);
+}
+
+int box_build(struct box *box, struct failure *ret)
+{
+    struct plan *plan = box->plan;
+    int r;
+
     if (plan->head.flags & PLAN_FLAG_ROOT && trees_open(plan, ret) < 0)
         return -1;
     r = start_child(box, ret);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* spawner/box.h - the life of one native box, from its plan to the last trace of it.
  *
- *    box_build()   slot → groups → trees → clone → ids → join → steps → glove
+ *    box_prepare() slot → groups
+ *    box_build()   trees → clone → ids → join → steps → glove
  *    box_destroy() kill → wait for PID 1 → remove groups → give the slot back
  *
  * PID 1 of a pid namespace is waited for only after every other process in it is gone, so its end
@@ -30,7 +31,8 @@ struct box {
 };
 
 /* 0, or -1 and *ret; box_destroy() is owed in both cases. */
-int box_build(struct box *box, struct plan *plan, struct failure *ret);
+int box_prepare(struct box *box, struct plan *plan, struct failure *ret);
+int box_build(struct box *box, struct failure *ret);
 
 /* Kills and removes all.  0, or -EBUSY when after about two seconds something still lives, counted
  * in *ret_survivors; it may be called again then. */

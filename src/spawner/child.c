@@ -72,9 +72,11 @@ static unsigned mount_attrs(uint32_t flags)
     return attrs;
 }
 
+/* Private besides: a clone of a shared mount is its peer, and what the box mounts on top of it (a
+ * mask over a secret) would appear on the host too. */
 static int set_attrs(int fd, uint32_t flags, bool is_recursive)
 {
-    struct sys_mount_attr attr = { .attr_set = mount_attrs(flags) };
+    struct sys_mount_attr attr = { .attr_set = mount_attrs(flags), .propagation = MS_PRIVATE };
 
     if (attr.attr_set == 0)
         return 0;

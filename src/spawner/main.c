@@ -100,20 +100,24 @@ static int read_plan(struct spawner *s)
     return r < 0 ? r : -ECONNRESET;
 }
 
+static int report_groups(const struct box *box)
+{
+    struct msg_groups groups = { .slot = box->slot.number };
+    int fds[GROUPS_MAX];
+
+    for (size_t i = 0; i < box->n_groups; i++)
+        fds[i] = box->groups[i].dir_fd;
+    return send_msg(MSG_GROUPS, &groups, fds, box->n_groups);
+}
+
 static int report_up(const struct box *box)
 {
     struct msg_up up = {
-        .slot = box->slot.number,
         .pid = (uint32_t)box->pid,
-        .uid = box->plan->head.uid_base + (uint64_t)box->slot.number * box->plan->head.stride,
+        .uid = box->plan->head.uid_base + box->slot.number * box->plan->head.stride,
     };
-    int fds[1 + GROUPS_MAX];
-    size_t n_fds = 0;
 
-    fds[n_fds++] = box->pidfd;
-    for (size_t i = 0; i < box->n_groups; i++)
-        fds[n_fds++] = box->groups[i].dir_fd;
-    return send_msg(MSG_UP, &up, fds, n_fds);
+    return send_msg(MSG_UP, &up, &box->pidfd, 1);
 }
 
 static void report_failure(const struct failure *failure)
@@ -186,9 +190,25 @@ static void remove_box(struct box *box)
     }
 }
 
-static int serve(struct spawner *s)
+/* A host that is gone already needs no box: what was made is removed again. */
+static void live(struct spawner *s)
 {
     struct failure failure = { 0 };
+
+    s->deadline_ns = CLOCK_NEVER_NS;
+    if (box_prepare(&s->box, &s->plan, &failure) < 0)
+        report_failure(&failure);
+    else if (report_groups(&s->box) == 0) {
+        if (box_build(&s->box, &failure) < 0)
+            report_failure(&failure);
+        else if (report_up(&s->box) == 0)
+            watch(s);
+    }
+    remove_box(&s->box);
+}
+
+static int serve(struct spawner *s)
+{
     uint32_t survivors = 0;
     int r = read_plan(s);
 
@@ -199,12 +219,7 @@ static int serve(struct spawner *s)
         report_gone(r, survivors);
         return r < 0;
     }
-    s->deadline_ns = CLOCK_NEVER_NS;
-    if (box_build(&s->box, &s->plan, &failure) < 0)
-        report_failure(&failure);
-    else if (report_up(&s->box) == 0)
-        watch(s);
-    remove_box(&s->box);
+    live(s);
     return 0;
 }
 

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/id.h"
+#include "base/path.h"
 #include "box/link.h"
 #include "box/native/hierarchy.h"
 #include "box/native/plan.h"
@@ -48,6 +49,7 @@ struct native {
     struct spawn spawn;
     struct hierarchies groups;
     wall_set walls;
+    bool is_settled; /* the spawner has told that the glove runs, or that it does not */
     unsigned n_runs;
     bool has_run; /* a run is open */
     struct run_group run;
@@ -152,6 +154,23 @@ static int refuse(const struct box_spec *spec, const struct native_survey *surve
     return 0;
 }
 
+/* A working directory is the run's to write: it cannot lie in what is the host's or the kernel's. */
+static int workdir_check(const char *dir, struct gb_err *err)
+{
+    static const char *const taken[] = {
+        "/usr", "/etc", "/proc", "/sys", "/dev", "/bin", "/sbin", "/lib", "/lib32", "/lib64",
+        "/libx32",
+    };
+    bool is_taken = dir && strcmp(dir, "/") == 0;
+
+    for (size_t i = 0; dir && i < N_ELEMENTS(taken); i++)
+        is_taken = is_taken || path_is_in(dir, taken[i]);
+    if (!is_taken)
+        return 0;
+    return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
+                   "'%s' cannot be the working directory: it is read-only in a box", dir);
+}
+
 /* ---- start ---------------------------------------------------------------------------------------- */
 
 static int build(struct box *box, const struct box_spec *spec, const struct plan_facts *facts,
@@ -167,13 +186,21 @@ static int build(struct box *box, const struct box_spec *spec, const struct plan
     r = plan_compile(facts, spec, native->walls, id, &plan, err);
     if (r < 0)
         return r;
-    native->spawn = (struct spawn)SPAWN_INIT;
     native->spawn.n_slots = facts->n_slots;
-    r = spawn_slots(spec->run_dir, &native->spawn, err);
-    return r < 0 ? r : spawn_begin(&native->spawn, &plan, ret_link_fd, err);
+    return spawn_begin(&native->spawn, &plan, ret_link_fd, err);
 }
 
-/* Tries without the wall that just failed, where the operator can do without it. */
+static int launch(struct native *native, const struct box_spec *spec, struct gb_err *err)
+{
+    int r;
+
+    native->spawn = (struct spawn)SPAWN_INIT;
+    r = spawn_slots(spec->run_dir, &native->spawn, err);
+    return r < 0 ? r : spawn_launch(&native->spawn, err);
+}
+
+/* Is the wall that just failed one that the operator can do without?  Then it is left out of the
+ * next try. */
 static bool can_do_without(struct native *native, const struct box_spec *spec)
 {
     wall_set failed = native->spawn.failed_wall < 0 ? 0 : 1u << native->spawn.failed_wall;
@@ -196,26 +223,52 @@ static void fill_receipt(struct box *box, const struct native *native)
     receipt->accounting = native->groups.can_group_runs ? "run" : "box";
 }
 
+/* Where walls may be missing, the box is waited for at once: what fails decides what comes next. */
+static int build_and_see(struct box *box, const struct box_spec *spec,
+                         const struct plan_facts *facts, int *ret_link_fd, struct gb_err *err)
+{
+    struct native *native = box_state(box);
+    int r = build(box, spec, facts, ret_link_fd, err);
+
+    if (r < 0 || !spec->may_miss)
+        return r;
+    native->is_settled = true;
+    r = spawn_settle(&native->spawn, err);
+    if (r < 0) {
+        close(*ret_link_fd);
+        *ret_link_fd = -1;
+    }
+    return r;
+}
+
+/* The spawner's program is being loaded while this machine is looked at. */
 static int start_with(struct box *box, const struct box_spec *spec, struct plan_facts *facts,
                       int *ret_link_fd, struct gb_err *err)
 {
     struct native *native = box_state(box);
     struct native_survey survey = { 0 };
-    int r;
+    int r = launch(native, spec, err);
 
+    if (r < 0)
+        return r;
     look(spec, facts, &survey);
     r = refuse(spec, &survey, err);
     if (r == 0)
         r = toolchains_check(spec->toolchains, err);
+    if (r == 0)
+        r = workdir_check(spec->workdir, err);
     if (r == 0)
         r = plan_facts_gather(facts, err);
     if (r < 0)
         return r;
     native->groups = facts->groups;
     native->walls = WALLS_ALL & ~survey.missing;
-    do {
-        r = build(box, spec, facts, ret_link_fd, err);
-    } while (r < 0 && can_do_without(native, spec));
+    r = build_and_see(box, spec, facts, ret_link_fd, err);
+    while (r < 0 && can_do_without(native, spec)) {
+        r = launch(native, spec, err);
+        if (r == 0)
+            r = build_and_see(box, spec, facts, ret_link_fd, err);
+    }
     if (r == 0)
         fill_receipt(box, native);
     else
@@ -241,6 +294,20 @@ static int native_start(struct box *box, const struct box_spec *spec, int *ret_l
         return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for the PATH");
     box_set_path(box, path);
     return 0;
+}
+
+static int native_settle(struct box *box, const struct box_spec *spec, struct gb_err *err)
+{
+    struct native *native = box_state(box);
+    int r;
+
+    if (native->is_settled)
+        return 0;
+    native->is_settled = true;
+    r = spawn_settle(&native->spawn, err);
+    if (r < 0)
+        tell_broken(spec, native->spawn.failed_wall);
+    return r;
 }
 
 static int native_probe(const struct box_spec *spec, struct gb_err *err)
@@ -360,7 +427,9 @@ const struct box_ops box_native = {
     .name = "native",
     .state_size = sizeof(struct native),
     .probe = native_probe,
+    .plants = true,
     .start = native_start,
+    .settle = native_settle,
     .run_open = native_run_open,
     .run_cpu_ns = native_run_cpu_ns,
     .run_kill = native_run_kill,

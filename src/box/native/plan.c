@@ -482,19 +482,60 @@ static void compile_toolchains(struct compiler *c)
     }
 }
 
-/* A working directory outside the workspace lies on the same disk. */
+static void put_seed(struct compiler *c, const char *dir)
+{
+    const struct box_file *seed = c->spec->seed;
+    char path[PATH_MAX + NAME_MAX + 32];
+    struct msg_file file = { .wall = WALL_MOUNT, .uid = BOX_UID, .gid = BOX_GID, .target = path };
+
+    if (!seed)
+        return;
+    (void)snprintf(path, sizeof(path), "%s/%s", dir, seed->path);
+    file.mode = seed->mode;
+    file.bytes.bytes = seed->bytes;
+    file.bytes.size = (uint32_t)seed->size;
+    step(c, MSG_FILE, &file);
+}
+
+/* Directories of the run user below a staged one, "" or "/a/b", and the seed in the last. */
+static void put_staged(struct compiler *c, const char *staged, const char *below)
+{
+    char path[PATH_MAX + 32];
+    size_t used = (size_t)snprintf(path, sizeof(path), "%s", staged);
+
+    while (*below) {
+        size_t len = strcspn(below + 1, "/") + 1;
+
+        used += (size_t)snprintf(path + used, sizeof(path) - used, "%.*s", (int)len, below);
+        put_dir(c, path, 0755, BOX_UID);
+        below += len;
+    }
+    put_seed(c, path);
+}
+
+/* A working directory outside the workspace lies on the same disk; one below a place on the disk
+ * is a directory there. */
 static void compile_workdir(struct compiler *c)
 {
-    const char *dir = c->spec->workdir;
-    char staged[PATH_MAX + 8];
+    static const struct {
+        const char *place;
+        const char *staged;
+    } places[] = {
+        { BOX_WORKSPACE, "disk/workspace" }, { BOX_HOME, "disk/home" }, { "/tmp", "disk/tmp" },
+        { "/var/tmp", "disk/var_tmp" },      { "/run", "disk/run" },
+    };
+    const char *dir = c->spec->workdir ? c->spec->workdir : BOX_WORKSPACE;
 
-    if (!dir || path_is_in(dir, BOX_WORKSPACE) || path_is_in(dir, "/tmp") ||
-        path_is_in(dir, BOX_HOME) || path_is_in(dir, "/var/tmp") || path_is_in(dir, "/run"))
+    for (size_t i = 0; i < N_ELEMENTS(places); i++) {
+        if (!path_is_in(dir, places[i].place))
+            continue;
+        put_staged(c, places[i].staged, dir + strlen(places[i].place));
         return;
-    (void)snprintf(staged, sizeof(staged), "disk/workdir");
-    put_dir(c, staged, 0755, BOX_UID);
+    }
+    put_dir(c, "disk/workdir", 0755, BOX_UID);
     put_parents(c, dir);
-    put_bind(c, staged, dir, OWN_TREE | MOUNT_FLAG_INSIDE);
+    put_bind(c, "disk/workdir", dir, OWN_TREE | MOUNT_FLAG_INSIDE);
+    put_seed(c, "disk/workdir");
 }
 
 int plan_compile(const struct plan_facts *facts, const struct box_spec *spec, wall_set walls,

@@ -82,7 +82,7 @@ int spawn_slots(const char *run_dir, struct spawn *spawn, struct gb_err *err)
 /* ---- starting ------------------------------------------------------------------------------------- */
 
 /* Everything of ours is close-on-exec; the spawner closes what a careless caller left open. */
-static int launch(struct spawn *spawn, struct gb_err *err)
+int spawn_launch(struct spawn *spawn, struct gb_err *err)
 {
     cleanup_close int program =
         fd_sealed("glovebox-spawner", embed_spawner.data, embed_spawner.size);
@@ -109,8 +109,10 @@ static int launch(struct spawn *spawn, struct gb_err *err)
     if (r == 0)
         r = posix_spawn(&spawn->pid, path, &actions, NULL, argv, env);
     (void)posix_spawn_file_actions_destroy(&actions);
-    if (r != 0)
+    if (r != 0) {
+        spawn->pid = 0;
         return gb_fail(err, -r, GB_BLAME_HOST, "starting the spawner: %s", strerror(r));
+    }
     return 0;
 }
 
@@ -132,6 +134,7 @@ static int send_plan(const struct spawn *spawn, const struct buf *plan, const in
 struct answer {
     struct wire_head head;
     union {
+        struct msg_groups groups;
         struct msg_up up;
         struct msg_failed failed;
         struct msg_gone gone;
@@ -242,38 +245,46 @@ static int build_failed(struct spawn *spawn, const struct msg_failed *failed, st
                    wall_remedy((enum wall)wall));
 }
 
-static int box_is_up(struct spawn *spawn, struct answer *answer, struct gb_err *err)
+static int take_groups(struct spawn *spawn, struct answer *answer)
 {
-    if (answer->n_fds < 1)
-        return gb_fail(err, -EPROTO, GB_BLAME_BUG, "the spawner sent no pidfd");
-    spawn->pidfd = answer->fds[0];
-    spawn->n_groups = answer->n_fds - 1;
-    memcpy(spawn->groups, answer->fds + 1, spawn->n_groups * sizeof(int));
+    if (answer->n_fds > SPAWN_GROUPS_MAX)
+        return -EPROTO;
+    spawn->n_groups = answer->n_fds;
+    memcpy(spawn->groups, answer->fds, spawn->n_groups * sizeof(int));
     answer->n_fds = 0;
-    spawn->slot = answer->msg.up.slot;
+    spawn->slot = answer->msg.groups.slot;
+    return 0;
+}
+
+static int take_glove(struct spawn *spawn, struct answer *answer)
+{
+    if (answer->n_fds != 1)
+        return -EPROTO;
+    spawn->pidfd = answer->fds[0];
+    answer->n_fds = 0;
     spawn->glove_pid = answer->msg.up.pid;
     return 0;
 }
 
-static int await_box(struct spawn *spawn, struct gb_err *err)
+/* Waits for a message of that type, or the failure that comes instead. */
+static int await(struct spawn *spawn, uint8_t type,
+                 int (*take)(struct spawn *spawn, struct answer *answer), struct gb_err *err)
 {
-    struct answer *answer = malloc(sizeof(*answer));
+    cleanup_free struct answer *answer = malloc(sizeof(*answer));
     int r;
 
     if (!answer)
         return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory");
     r = read_answer(spawn, clock_after_ms(BUILD_MS), answer);
-    if (r < 0)
-        r = gb_fail(err, r, GB_BLAME_HOST, "the spawner did not build the box: %s", strerror(-r));
-    else if (answer->head.type == MSG_UP)
-        r = box_is_up(spawn, answer, err);
-    else if (answer->head.type == MSG_FAILED)
-        r = build_failed(spawn, &answer->msg.failed, err);
-    else
-        r = gb_fail(err, -EPROTO, GB_BLAME_BUG, "the spawner answered with something else");
+    if (r == 0 && answer->head.type == MSG_FAILED)
+        return build_failed(spawn, &answer->msg.failed, err);
+    if (r == 0)
+        r = answer->head.type == type ? take(spawn, answer) : -EPROTO;
     drop_fds(answer);
-    free(answer);
-    return r;
+    if (r < 0)
+        return gb_fail(err, r, GB_BLAME_HOST, "the spawner did not build the box: %s",
+                       strerror(-r));
+    return 0;
 }
 
 int spawn_begin(struct spawn *spawn, const struct buf *plan, int *ret_link_fd, struct gb_err *err)
@@ -290,14 +301,18 @@ int spawn_begin(struct spawn *spawn, const struct buf *plan, int *ret_link_fd, s
         return gb_fail_sys(err, "making a socket");
     ours = pair[0];
     theirs = pair[1];
-    r = launch(spawn, err);
+    spawn->has_plan = true;
+    r = send_plan(spawn, plan, (int[]){ glove, theirs, spawn->slots_fd }, 3, err);
     if (r == 0)
-        r = send_plan(spawn, plan, (int[]){ glove, theirs, spawn->slots_fd }, 3, err);
-    if (r == 0)
-        r = await_box(spawn, err);
+        r = await(spawn, MSG_GROUPS, take_groups, err);
     if (r == 0)
         *ret_link_fd = take_fd(&ours);
     return r;
+}
+
+int spawn_settle(struct spawn *spawn, struct gb_err *err)
+{
+    return await(spawn, MSG_UP, take_glove, err);
 }
 
 static void tell(const struct spawn *spawn, uint8_t type, const void *msg)
@@ -363,7 +378,7 @@ static int sweep(struct spawn *spawn, uint32_t *ret_survivors)
     frames.len = n > 0 ? (size_t)n : 0;
     n = msg_encode(MSG_GO, 0, 0, go, (uint8_t *)frames.data + frames.len, WIRE_HEAD_SIZE);
     frames.len += n > 0 ? (size_t)n : 0;
-    r = launch(spawn, NULL);
+    r = spawn_launch(spawn, NULL);
     if (r == 0)
         r = send_plan(spawn, &frames, &spawn->slots_fd, 1, NULL);
     if (r == 0)
@@ -379,7 +394,9 @@ uint32_t spawn_end(struct spawn *spawn)
     char nothing[1] = { 0 };
     int r = 0;
 
-    if (spawn->pid > 0) {
+    if (spawn->pid > 0 && !spawn->has_plan) {
+        reap(spawn);
+    } else if (spawn->pid > 0) {
         tell(spawn, MSG_DESTROY, nothing);
         r = await_gone(spawn, &survivors);
         /* Told that something still lives: the spawner stays with it, and is not waited for. */

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -20,6 +21,7 @@ struct msg_failed;
 
 struct spawn {
     pid_t pid;      /* 0: none */
+    bool has_plan;  /* it may have made something */
     int control_fd; /* -1: none */
     int slots_fd;   /* directory of slots, -1: none */
     uint32_t n_slots;
@@ -39,9 +41,16 @@ struct spawn {
 /* Opens (and makes, 0700) the directory of slots below run_dir; it must be ours. */
 int spawn_slots(const char *run_dir, struct spawn *spawn, struct gb_err *err);
 
-/* Starts a spawner and lets it build the plan; *ret_link_fd is the host's end of the link.  A
- * failure of a wall is told as such, with its remedy.  spawn_end() is owed in every case. */
+/* Three steps, so that both sides work at the same time: the program starts while the host looks
+ * at the machine; the box is built while the host makes the groups of the first run and fills the
+ * link.  spawn_end() is owed after the first, whatever came of it. */
+int spawn_launch(struct spawn *spawn, struct gb_err *err);
+
+/* Sends the plan and waits for the groups; *ret_link_fd is the host's end of the link. */
 int spawn_begin(struct spawn *spawn, const struct buf *plan, int *ret_link_fd, struct gb_err *err);
+
+/* Waits for the glove.  A failure of a wall is told as such, with its remedy. */
+int spawn_settle(struct spawn *spawn, struct gb_err *err);
 
 /* Tells it when to kill the box by itself; 0 takes it back. */
 void spawn_deadline(const struct spawn *spawn, uint64_t ms);
