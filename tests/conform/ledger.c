@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* conform/ledger.c - what the boxes of one run directory hold of this machine, counted. */
+#include "ledger.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/fd.h"
+#include "box/native/native.h"
+
+#include <cmocka.h>
+
+#define PLAN_TEXT_MAX (1024 * 1024)
+
+/* ---- scope ------------------------------------------------------------------------------------ */
+
+/* The value behind "key=" in a line of a printed plan. */
+static void word_after(const char *line, const char *key, char *ret, size_t size)
+{
+    const char *at = strstr(line, key);
+
+    assert_non_null(at);
+    at += strlen(key);
+    at += *at == '"';
+    (void)snprintf(ret, size, "%.*s", (int)strcspn(at, " \"\n"), at);
+}
+
+void ledger_scope(const struct box_spec *spec, struct ledger_scope *ret)
+{
+    cleanup_buf struct buf text = BUF_INIT(PLAN_TEXT_MAX);
+    struct gb_err err = { 0 };
+
+    *ret = (struct ledger_scope){ .n_trees = 0 };
+    assert_int_equal(native_plan_text(spec, &text, &err), 0);
+    for (const char *line = text.data; line && *line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, "GROUP ", 6) != 0)
+            continue;
+        assert_true(ret->n_trees < LEDGER_TREES_MAX);
+        word_after(line, " dir=", ret->trees[ret->n_trees++], PATH_MAX);
+        word_after(line, " name=", ret->tag, sizeof(ret->tag));
+    }
+}
+
+/* ---- counting --------------------------------------------------------------------------------- */
+
+static unsigned count_entries(const char *path, const char *prefix)
+{
+    DIR *dir = opendir(path);
+    const struct dirent *entry;
+    unsigned n = 0;
+
+    if (!dir)
+        return 0;
+    while ((entry = readdir(dir)) != NULL)
+        n += entry->d_name[0] != '.' && strncmp(entry->d_name, prefix, strlen(prefix)) == 0;
+    closedir(dir);
+    return n;
+}
+
+/* The dead that their parent has not waited for yet run no more. */
+static bool is_alive(int proc_fd, const char *pid)
+{
+    char path[NAME_MAX + 8];
+    char text[1024];
+    const char *end;
+
+    (void)snprintf(path, sizeof(path), "%s/stat", pid);
+    if (fd_read_text(proc_fd, path, text, sizeof(text)) <= 0)
+        return false;
+    end = strrchr(text, ')');
+    return end && end[1] == ' ' && end[2] != 'Z' && end[2] != 'X';
+}
+
+static unsigned count_processes(const char *tag)
+{
+    DIR *dir = opendir("/proc");
+    const struct dirent *entry;
+    unsigned n = 0;
+
+    assert_non_null(dir);
+    while ((entry = readdir(dir)) != NULL) {
+        char path[NAME_MAX + 8];
+        char text[8192];
+
+        if (entry->d_name[0] < '0' || entry->d_name[0] > '9')
+            continue;
+        (void)snprintf(path, sizeof(path), "%s/cgroup", entry->d_name);
+        n += fd_read_text(dirfd(dir), path, text, sizeof(text)) > 0 && strstr(text, tag) &&
+             is_alive(dirfd(dir), entry->d_name);
+    }
+    closedir(dir);
+    return n;
+}
+
+static unsigned count_bytes(const char *path, char what)
+{
+    char text[65536];
+    unsigned n = 0;
+
+    assert_true(fd_read_text(AT_FDCWD, path, text, sizeof(text)) >= 0);
+    for (const char *at = text; *at; at++)
+        n += *at == what;
+    return n;
+}
+
+void ledger_take(const struct ledger_scope *scope, struct ledger *ret)
+{
+    char path[64];
+
+    *ret = (struct ledger){ 0 };
+    for (size_t i = 0; i < scope->n_trees; i++)
+        ret->groups += count_entries(scope->trees[i], scope->tag);
+    if (scope->n_trees)
+        ret->processes = count_processes(scope->tag);
+    (void)snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)gettid());
+    ret->children = count_bytes(path, ' ');
+    ret->fds = count_entries("/proc/self/fd", "");
+    ret->mounts = count_bytes("/proc/self/mountinfo", '\n');
+}
+
+void ledger_expect(const struct ledger_scope *scope, const struct ledger *before)
+{
+    struct ledger now;
+
+    ledger_take(scope, &now);
+    if (memcmp(&now, before, sizeof(now)) == 0)
+        return;
+    fail_msg("left behind: groups %u → %u, processes %u → %u, children %u → %u, "
+             "descriptors %u → %u, mounts %u → %u",
+             before->groups, now.groups, before->processes, now.processes, before->children,
+             now.children, before->fds, now.fds, before->mounts, now.mounts);
+}
+
+void ledger_await(const struct ledger_scope *scope, const struct ledger *before, unsigned ms)
+{
+    uint64_t deadline_ns = clock_after_ms(ms);
+    struct ledger now;
+
+    do {
+        ledger_take(scope, &now);
+        if (memcmp(&now, before, sizeof(now)) == 0)
+            return;
+        (void)poll(NULL, 0, 5);
+    } while (clock_now_ns() < deadline_ns);
+    ledger_expect(scope, before);
+}
