@@ -40,6 +40,7 @@ struct sink {
 
 struct printer {
     struct sink sinks[3]; /* by stream */
+    int error;            /* of the write that failed */
 };
 
 /* ---- output ----------------------------------------------------------------------------------------- */
@@ -59,7 +60,17 @@ static int print_output(void *user, int stream, const void *bytes, size_t len)
         bytes = shown.data;
         len = shown.len;
     }
-    return len > 0 ? fd_write_full(sink->fd, bytes, len) : 0;
+    if (len > 0 && p->error == 0)
+        p->error = fd_write_full(sink->fd, bytes, len);
+    return p->error;
+}
+
+/* A reader that left has seen what it wanted; any other failure must be told. */
+static int printer_check(const struct printer *p, struct gb_err *err)
+{
+    if (p->error == 0 || p->error == -EPIPE)
+        return 0;
+    return gb_fail(err, p->error, GB_BLAME_HOST, "writing the output: %s", strerror(-p->error));
 }
 
 static void print_rest(struct printer *p)
@@ -185,20 +196,16 @@ static int execute(const struct exec_args *args, const struct settings *settings
     return run_request(args, &request, result, err);
 }
 
-static void tell(const struct exec_args *args, const struct settings *settings,
-                 struct run_result *result, int *r, struct gb_err *err)
+/* The exit code; negative when there is an error to be printed.  With --json the document has told
+ * how the run failed, unless nobody got it. */
+static int tell(const struct exec_args *args, const struct settings *settings,
+                struct run_result *result, int r, struct gb_err *err)
 {
-    if (args->is_json) {
-        struct gb_err json_err = { 0 };
-
-        if (print_json(result, &json_err) < 0 && *r >= 0) {
-            *r = json_err.code;
-            *err = json_err;
-        }
-        return;
-    }
-    if (*r >= 0)
+    if (args->is_json)
+        r = print_json(result, err);
+    else if (r >= 0)
         print_hint(result, settings->color);
+    return r < 0 ? r : run_result_exit_code(result);
 }
 
 int exec_run(const struct exec_args *args, const struct settings *settings, struct gb_err *err)
@@ -215,9 +222,9 @@ int exec_run(const struct exec_args *args, const struct settings *settings, stru
         return signals;
     r = execute(args, settings, &printer, signals, &result, err);
     print_rest(&printer);
-    tell(args, settings, &result, &r, err);
-    if (r >= 0 || args->is_json)
-        r = run_result_exit_code(&result);
+    if (r >= 0)
+        r = printer_check(&printer, err);
+    r = tell(args, settings, &result, r, err);
     run_result_clear(&result);
     return r;
 }
