@@ -64,7 +64,7 @@ int channel_open(struct channels *channels, uint32_t number, enum channel_way wa
         .number = number,
         .way = way,
         .fd = -1,
-        .credit = WIRE_CREDIT_START,
+        .credit = (uint64_t)WIRE_CREDIT_START,
     };
     *ret = channel;
     return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* glove/child.c - a child of the glove from its fork to its exec.
  *
- * The order of `steps` is what the security of a run rests on:
+ * The order of the steps is what the security of a run rests on:
  *  - groups first, so that nothing the child does is counted elsewhere;
  *  - limits before the ids change, the capabilities right after;
  *  - the working directory as the run user, inside the root, before Landlock;
@@ -223,23 +223,40 @@ static int exec_program(const struct child_plan *plan)
     return strchr(plan->argv[0], '/') ? exec_at(plan->argv[0], plan) : exec_on_path(plan);
 }
 
-static const struct {
+struct step {
     int (*act)(const struct child_plan *plan);
     enum glove_step step;
-} steps[] = {
-    { join_groups, GLOVE_STEP_GROUP },        { start_session, GLOVE_STEP_FORK },
+};
+
+static const struct step first_steps[] = {
+    { join_groups, GLOVE_STEP_GROUP },
+    { start_session, GLOVE_STEP_FORK },
+};
+
+static const struct step last_steps[] = {
     { offer_to_oom_killer, GLOVE_STEP_CAPS }, { connect_stdio, GLOVE_STEP_PIPE },
     { become_user, GLOVE_STEP_IDS },          { enter_cwd, GLOVE_STEP_CWD },
     { put_on_landlock, GLOVE_STEP_LANDLOCK }, { close_fds, GLOVE_STEP_PIPE },
     { put_on_filter, GLOVE_STEP_SECCOMP },    { exec_program, GLOVE_STEP_EXEC },
 };
 
+static void take_steps(const struct child_plan *plan, const struct step *steps, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        int r = steps[i].act(plan);
+
+        if (r < 0)
+            child_report(plan->report_fd, steps[i].step, -r, 0);
+    }
+}
+
+void child_begin(const struct child_plan *plan)
+{
+    take_steps(plan, first_steps, N_ELEMENTS(first_steps));
+}
+
 void child_exec(const struct child_plan *plan)
 {
-    int r = 0;
-    size_t i;
-
-    for (i = 0; r == 0 && i < N_ELEMENTS(steps); i++)
-        r = steps[i].act(plan);
-    child_report(plan->report_fd, steps[i - 1].step, -r, 0);
+    take_steps(plan, last_steps, N_ELEMENTS(last_steps));
+    _exit(1); /* exec_program() fails or does not return */
 }

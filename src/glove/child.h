@@ -25,8 +25,10 @@ struct child_plan {
     const char *const *env;
     const int *group_fds; /* v1 `tasks` files */
     size_t n_group_fds;
+    const struct wire_strs *hidden; /* apart: paths that show nothing */
     int stdio[3];
     int report_fd;
+    int status_fd; /* apart: where init tells how the program ended; else -1 */
 };
 
 /* fork(2), into the v2 group of a directory descriptor unless that is -1; clone_flags are further
@@ -40,6 +42,9 @@ void child_report(int report_fd, enum glove_step step, int error, uint64_t value
 /* Becomes the run user without any privilege, under the limits; also for children that do not
  * exec.  0, or a negative errno and the step. */
 int child_become_user(const struct glove *glove, enum glove_step *ret_step);
+
+/* First thing in the child: its groups, a session of its own. */
+void child_begin(const struct child_plan *plan);
 
 /* Becomes the program. */
 void child_exec(const struct child_plan *plan) __attribute__((noreturn));

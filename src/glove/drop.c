@@ -9,7 +9,6 @@
 #include <linux/securebits.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -76,10 +75,12 @@ _Static_assert(sizeof(struct gb_bpf) == sizeof(struct sock_filter), "the same in
 
 static int filter_load(const struct gb_bpf *program, size_t len)
 {
-    struct sock_fprog fprog = { .len = (unsigned short)len };
-
     /* sock_fprog has no const; the kernel copies. */
-    memcpy(&fprog.filter, &program, sizeof(program));
+    struct sock_fprog fprog = {
+        .len = (unsigned short)len,
+        .filter = (struct sock_filter *)(uintptr_t)program,
+    };
+
     return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &fprog) < 0 ? -errno : 0;
 }
 

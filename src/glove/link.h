@@ -23,7 +23,7 @@
 #include "wire/frame.h"
 #include "wire/msg.h"
 
-#define LINK_QUEUE_SIZE (64 * 1024)
+#define LINK_QUEUE_SIZE 65536
 
 struct link {
     int in;

@@ -191,37 +191,47 @@ static int pack_entry(struct packer *p, int dir_fd, const char *name, uint8_t ty
     return type == DT_REG ? pack_file(p, dir_fd, name) : 0;
 }
 
-/* 1 and the next entry, 0 at the end of the directory. */
-static int next_entry(struct level *level, const struct entry **ret)
+/* NULL at the end of the directory; a directory that was removed has ended. */
+static const struct entry *next_entry(struct level *level, int *ret_error)
 {
+    const struct entry *entry;
+
+    *ret_error = 0;
     if (level->start == level->end) {
         long n = syscall(SYS_getdents64, level->fd, level->entries, sizeof(level->entries));
 
+        if (n < 0 && errno != ENOENT)
+            *ret_error = -errno;
         if (n <= 0)
-            return n < 0 ? -errno : 0;
+            return NULL;
         level->start = 0;
         level->end = (size_t)n;
     }
-    *ret = (const struct entry *)(const void *)(level->entries + level->start);
-    level->start += (*ret)->size;
-    return 1;
+    entry = (const struct entry *)(const void *)(level->entries + level->start);
+    level->start += entry->size;
+    return entry;
+}
+
+static bool is_dot(const char *name)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
 static int walk(struct packer *p)
 {
     while (p->depth > 0) {
         struct level *level = &p->levels[p->depth - 1];
-        const struct entry *entry = NULL;
-        int r = next_entry(level, &entry);
+        int r;
+        const struct entry *entry = next_entry(level, &r);
 
-        if (r < 0 && r != -ENOENT)
+        if (r < 0)
             return r;
-        if (r <= 0) {
+        if (!entry) {
             close(level->fd);
             p->depth--;
             continue;
         }
-        if (strcmp(entry->name, ".") == 0 || strcmp(entry->name, "..") == 0)
+        if (is_dot(entry->name))
             continue;
         r = path_push(p, level->path_len, entry->name);
         if (r == 0)

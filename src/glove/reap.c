@@ -51,7 +51,7 @@ struct child *child_add(struct glove *glove, enum child_kind kind, uint32_t seq,
         close(fds[1]);
         return NULL;
     }
-    *child = (struct child){ .kind = kind, .seq = seq, .report_fd = fds[0] };
+    *child = (struct child){ .kind = kind, .seq = seq, .report_fd = fds[0], .status_fd = -1 };
     *ret_report_fd = fds[1];
     return child;
 }
@@ -60,6 +60,8 @@ void child_remove(struct child *child)
 {
     if (child->report_fd >= 0)
         close(child->report_fd);
+    if (child->status_fd >= 0)
+        close(child->status_fd);
     child->kind = CHILD_NONE;
 }
 
@@ -125,7 +127,19 @@ static int send_exit(struct glove *glove, const struct child *child, int status,
     return link_send(&glove->link, MSG_EXIT, 0, 0, &msg);
 }
 
-/* A dead child has closed its end: the report is read now or never comes. */
+/* The init of a namespace tells the status of its program; one that was killed cannot, and its
+ * own is the truth. */
+static int status_of(const struct child *child, int status)
+{
+    int told;
+
+    if (child->status_fd < 0)
+        return status;
+    return read(child->status_fd, &told, sizeof(told)) == (ssize_t)sizeof(told) ? told : status;
+}
+
+/* A dead child has closed its end, and so has everything in the namespace of a dead init: the
+ * report is read now or never comes. */
 static int child_ended(struct glove *glove, struct child *child, int status,
                        const struct rusage *usage)
 {
@@ -134,7 +148,7 @@ static int child_ended(struct glove *glove, struct child *child, int status,
     child->pid = 0;
     if (r < 0 || child->kind != CHILD_RUN)
         return r;
-    r = child->has_report ? 0 : send_exit(glove, child, status, usage);
+    r = child->has_report ? 0 : send_exit(glove, child, status_of(child, status), usage);
     child_remove(child);
     return r;
 }

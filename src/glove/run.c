@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/sys.h"
+#include "glove/apart.h"
 #include "glove/child.h"
 #include "glove/glove.h"
 #include "glove/reap.h"
@@ -95,10 +96,21 @@ static enum glove_step fork_step(int error, bool has_group)
     return has_group && error != -EAGAIN && error != -ENOMEM ? GLOVE_STEP_GROUP : GLOVE_STEP_FORK;
 }
 
-static int fork_program(struct launch *launch, struct child *child, int report_fd)
+static void become(const struct child_plan *plan, bool is_apart) __attribute__((noreturn));
+
+static void become(const struct child_plan *plan, bool is_apart)
+{
+    child_begin(plan);
+    if (is_apart)
+        apart_exec(plan);
+    child_exec(plan);
+}
+
+static int fork_program(struct launch *launch, struct child *child, int report_fd, int status_fd)
 {
     struct glove *glove = launch->glove;
     bool has_group = launch->msg->flags & RUN_FLAG_GROUP;
+    bool is_apart = launch->msg->flags & RUN_FLAG_APART;
     struct child_plan plan = {
         .glove = glove,
         .cwd = launch->msg->cwd,
@@ -106,16 +118,19 @@ static int fork_program(struct launch *launch, struct child *child, int report_f
         .env = glove->env,
         .group_fds = launch->group_fds + has_group,
         .n_group_fds = launch->msg->n_fds - has_group,
+        .hidden = &launch->msg->hidden,
         .stdio = { launch->stdio[0], launch->stdio[1], launch->stdio[2] },
         .report_fd = report_fd,
+        .status_fd = status_fd,
     };
     pid_t pid;
 
     vector_fill(&launch->msg->argv, glove->argv);
     vector_fill(&launch->msg->env, glove->env);
-    pid = child_fork(has_group ? launch->group_fds[0] : -1, 0);
+    pid = child_fork(has_group ? launch->group_fds[0] : -1,
+                     is_apart ? SYS_CLONE_NEWPID | SYS_CLONE_NEWNS : 0);
     if (pid == 0)
-        child_exec(&plan);
+        become(&plan, is_apart);
     if (pid < 0) {
         launch->step = fork_step(pid, has_group);
         return pid;
@@ -124,9 +139,24 @@ static int fork_program(struct launch *launch, struct child *child, int report_f
     return 0;
 }
 
+/* Only a run that is apart needs it. */
+static int status_pipe(const struct launch *launch, struct child *child, int *ret_fd)
+{
+    int fds[2];
+
+    if (!(launch->msg->flags & RUN_FLAG_APART))
+        return 0;
+    if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
+        return -errno;
+    child->status_fd = fds[0];
+    *ret_fd = fds[1];
+    return 0;
+}
+
 static int start(struct launch *launch)
 {
     cleanup_close int report_fd = -1;
+    cleanup_close int status_fd = -1;
     struct child *child;
     int r = check(launch);
 
@@ -137,7 +167,9 @@ static int start(struct launch *launch)
     child = child_add(launch->glove, CHILD_RUN, launch->msg->seq, &report_fd);
     if (!child)
         return -EAGAIN;
-    r = fork_program(launch, child, report_fd);
+    r = status_pipe(launch, child, &status_fd);
+    if (r == 0)
+        r = fork_program(launch, child, report_fd, status_fd);
     if (r < 0)
         child_remove(child);
     return r;

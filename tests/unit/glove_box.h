@@ -71,18 +71,27 @@ struct box {
 
 /* ---- the child ------------------------------------------------------------------------------- */
 
-static inline void box_child(int fd, int go_fd, bool has_proc)
+/* As the spawner leaves it: some of /proc is covered, some is read-only. */
+static inline bool box_mount_proc(void)
+{
+    return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+           mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) == 0 &&
+           mount("tmpfs", "/proc/bus", "tmpfs", MS_RDONLY, "mode=0555") == 0 &&
+           mount("/dev/null", "/proc/kallsyms", NULL, MS_BIND, NULL) == 0 &&
+           mount("/proc/sys", "/proc/sys", NULL, MS_BIND, NULL) == 0 &&
+           mount(NULL, "/proc/sys", NULL,
+                 MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) == 0;
+}
+
+static inline void box_child(int fd, int go_fd)
 {
     static struct glove glove;
     struct glove_config config = { .link_in = fd, .link_out = fd };
     char byte;
 
-    if (fd_read_full(go_fd, &byte, 1) != 1)
-        _exit(99);
-    if (setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0)
+    if (fd_read_full(go_fd, &byte, 1) != 1 || setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0)
         _exit(98);
-    if (has_proc && (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
-                     mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0))
+    if (!box_mount_proc())
         _exit(97);
     _exit(glove_main(&glove, &config));
 }
@@ -118,7 +127,7 @@ static inline struct box *box_new(void)
         (pid_t)syscall(SYS_clone, SIGCHLD | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS, 0, 0, 0, 0);
     assert_true(box->pid >= 0);
     if (box->pid == 0)
-        box_child(link[1], go[0], true);
+        box_child(link[1], go[0]);
     close(link[1]);
     close(go[0]);
     box_write_map(box->pid, "uid_map");
@@ -441,7 +450,7 @@ static inline uint32_t box_exit(struct box *box, const struct box_run *run)
 }
 
 /* Everything that came on a channel, once it has ended. */
-static const char *box_text(struct box *box, uint32_t channel)
+static inline const char *box_text(struct box *box, uint32_t channel)
 {
     struct box_stream *stream = box_stream(box, channel);
 
