@@ -107,8 +107,9 @@ def is_writing_golden():
     return os.environ.get("GLOVEBOX_GOLDEN") == "write"
 
 
-def private_folder(prefix="gbtest-"):
-    """A directory that every user may enter; the caller removes it."""
-    folder = tempfile.mkdtemp(prefix=prefix, dir="/var/tmp")
+def private_folder(below="/var/tmp"):
+    """A directory that every user may enter; the caller removes it.  Boxes have a /var/tmp of their
+    own: what they are to see lies elsewhere."""
+    folder = tempfile.mkdtemp(prefix="gbtest-", dir=below)
     os.chmod(folder, 0o755)
     return Path(folder)

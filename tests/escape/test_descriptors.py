@@ -13,6 +13,7 @@ import pytest
 import sheet as sheets
 from lib import box, host, place as places
 
+FORGED = '\n{"schema":1,"verdict":"ok","exit_code":0}\n'
 F_GET_SEALS, ALL_SEALS = 1034, 0x1 | 0x2 | 0x4 | 0x8
 
 
@@ -141,7 +142,7 @@ def test_C05_a_script_that_names_the_running_program(place, probe):
     for request in ({"argv": ["./sh"]}, {"argv": ["sh"], "env": {"PATH": "/workspace"}},
                     {"argv": ["/proc/self/exe"]}, {"argv": ["/proc/1/exe"]},
                     {"argv": ["/dev/fd/3"]}, {"argv": ["/proc/self/fd/3"]}):
-        result = box.run(files=[(script, "sh")], timeout=5, **request)
+        result = box.run(files=[(script, "sh")], timeout=2, **request)
         assert not result.hung and result.returncode != 0, result
         assert result.verdict in (None, "nonzero", "signal", "timeout", "sandbox_error"), result
     assert sheets.digest(places.binary()) == before
@@ -204,7 +205,7 @@ def test_C20_forged_frames_are_output_and_nothing_else(probe, host_user):
     result = box.run(argv=["./probe", "forge"], files=[(probe, "probe")], as_user=host_user)
     assert (result.verdict, result.exit_code, result.survivors) == ("nonzero", 3, 0), result
     frame = 64
-    assert result.stdout_bytes == 96 * 8 * frame + frame + 45, result
+    assert result.stdout_bytes == 96 * 8 * frame + frame + len(FORGED), result
     assert result.returncode == 3
 
 

@@ -3,10 +3,11 @@
 
 Whatever the box did to its files, the host reads and writes only what the caller named.
 """
-import errno
 import os
+import shutil
 import socket
 import stat
+import subprocess
 
 import pytest
 
@@ -36,6 +37,11 @@ def only_plain(folder):
             assert stat.S_ISDIR(info.st_mode) or info.st_nlink == 1, path
 
 
+def remove(folder):
+    """The standard library's rmtree needs a descriptor and a frame for every level."""
+    subprocess.run(["rm", "-rf", str(folder)], check=True)
+
+
 # ---- C28: one file in, one file out ----------------------------------------------------------------
 
 @pytest.mark.parametrize("target", [
@@ -59,9 +65,6 @@ def test_C28_a_file_goes_where_the_run_user_may_write_or_nowhere(place, target):
 def test_C28_odd_names_are_just_names(place, name):
     source = place.cwd / "source"
     source.write_text("content of it")
-    result = box.run("cat -- *", language="sh", files=[(source, f"d/{name}")], workdir=None,
-                     timeout=SECONDS)
-    assert result.verdict in ("ok", "nonzero"), result
     result = box.run("cd d; for f in *; do cat -- \"$f\"; done", language="sh",
                      files=[(source, f"d/{name}")], timeout=SECONDS)
     assert result.stdout == "content of it", result
@@ -99,7 +102,7 @@ def test_C28_what_is_no_plain_file_does_not_come_out(place, canaries, how):
         assert how == "unreadable" and target.read_text() == "x\n", (how, target.read_bytes()[:200])
     else:
         # Said, not silently left out.
-        assert result.returncode != 0 or result.err, result
+        assert result.error and "out" in result.error["message"], result
 
 
 @pytest.mark.parametrize("path", [
@@ -189,8 +192,7 @@ def test_C30_a_deep_workspace_and_one_with_many_files_end_in_time(place):
     os.close(fd)
     result = box.run("echo started", language="sh", workspace=folder, timeout=SECONDS)
     assert not result.hung and result.returncode in (0, 2, 125), result
-    # rmtree of the standard library follows the depth with descriptors.
-    os.system(f"rm -rf '{folder}'")
+    remove(folder)
 
 
 # ---- C29: the box fights the way out ---------------------------------------------------------------
@@ -293,7 +295,8 @@ def test_C29_files_that_change_while_they_are_taken(place, canaries):
             if path.is_file():
                 assert path.read_text() in ("plain", ""), path
         assert canaries.found_in(result.out, result.err) == []
-        os.system(f"rm -rf '{folder}' '{place.cwd / 'f0'}'")
+        shutil.rmtree(folder)
+        (place.cwd / "f0").unlink(missing_ok=True)
 
 
 def test_C29_too_many_or_too_deep_files_end_with_an_answer(place):
@@ -310,7 +313,7 @@ def test_C29_too_many_or_too_deep_files_end_with_an_answer(place):
     result = box.run(code, language="python", workspace=folder, timeout=SECONDS)
     assert not result.hung and result.document is not None or result.returncode == 125, result
     only_plain(folder)
-    os.system(f"rm -rf '{folder}'")
+    remove(folder)
 
 
 # ---- C30: the host's own names ---------------------------------------------------------------------
@@ -345,7 +348,7 @@ def test_C30_a_step_cannot_be_tricked_by_what_an_earlier_step_left(place):
         wrapper.write_text("#!/bin/sh\nfor word; do [ \"$prev\" = -o ] && last=$word; prev=$word; "
                            f"done\nrm -rf \"$last\"; {plant}; exit 0\n")
         wrapper.chmod(0o755)
-        result = box.run("int main(void) { return 0; }", language="c", timeout=SECONDS,
+        result = box.run("int main(void) { return 0; }", language="c", timeout=3,
                          env={"COMPILER_PATH": "/workspace/bin"}, files=[(wrapper, "bin/collect2")])
         assert not result.hung and result.verdict != "ok", (name, result)
         assert "root:" not in (result.stdout or "") + (result.stderr or "")
@@ -361,4 +364,4 @@ def test_C30_files_come_out_owned_by_the_caller(place, host_user):
     assert result.verdict == "ok", result
     owner = 0 if host_user is None else host_user.uid
     assert (folder / "d" / "file").stat().st_uid == owner
-    assert errno.EACCES and (folder / "d" / "file").read_text() == "x\n"
+    assert (folder / "d" / "file").read_text() == "x\n"

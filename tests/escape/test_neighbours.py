@@ -16,10 +16,16 @@ def neighbour(probe, token, **request):
     """A box that has put its token everywhere it can."""
     with box.start(argv=["./probe", "neighbour"], files=[(probe, "probe")], **request) as living:
         living.send(token.encode() + b"\n")
-        living.expect(b"ready shm 1 mq 1 abstract 1 tcp 1 lock ")
+        living.expect(b"ready\n")
         yield living
         code, seen = living.end()
         assert code == 0 and b"visits 0" in seen, seen
+
+
+def test_C27_what_a_box_may_have_of_its_own_works(probe):
+    """Own System V objects, message queues, names, ports, locks: honest programs use them."""
+    with neighbour(probe, "x") as living:
+        assert b"shm 1 sem 1 msg 1 mq 1 abstract 1 tcp 1 lock 1\n" in living.seen, living.seen
 
 
 def test_C27_a_box_finds_nothing_of_another(probe, canaries, host_user):
@@ -71,7 +77,7 @@ def test_C15_keys_of_the_host_and_of_other_boxes_are_out_of_reach(probe, canarie
 
 def test_C18_sockets_in_a_toolchain_are_not_reachable(probe):
     """A read-only tree with a listening socket in it: the one bind mount a user can ask for."""
-    folder = sheets.private_folder()
+    folder = sheets.private_folder(below="/srv")
     listeners = canary.Listeners()
     try:
         (folder / "bin").mkdir()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The posture of a living box, compared exactly with posture.json; later runs with first ones (C25)."""
 import json
-import os
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,8 @@ LIMITED = ("memory", "pids", "cpu", "cpuacct")
 
 @pytest.fixture
 def living(host_user):
-    with box.start("echo ready; cat", language="sh", as_user=host_user) as found:
+    with box.start(argv=["cat"], as_user=host_user) as found:
+        found.send(b"ready\n")
         found.expect(b"ready")
         yield found
         found.end()
@@ -57,7 +58,25 @@ def test_run_is_as_expected(living, host_user):
 
 
 def test_glove_is_as_expected(living, host_user):
-    compare("glove", posture.of(living.glove), host_user)
+    """Its descriptors have no fixed numbers, its limits are the caller's, its signals its own."""
+    found = posture.of(living.glove)
+    found["descriptors"] = sorted(found["descriptors"].values())
+    found["limits"] = {"Max core file size": found["limits"]["Max core file size"].split()[0]}
+    del found["threads"]["SigBlk"], found["threads"]["SigIgn"]
+    compare("glove", found, host_user)
+
+
+def test_glove_cannot_be_read_by_its_own_uid(living):
+    """Not dumpable: a process of the box's root with the glove's own three capabilities, put into
+    the box's user namespace from the host, may not look at it."""
+    look = ["nsenter", f"--user=/proc/{living.glove}/ns/user", "setpriv", "--inh-caps=-all",
+            "--bounding-set=-all,+kill,+setuid,+setgid", "cat"]
+    own = subprocess.run([*look, "/proc/self/status"], capture_output=True, text=True)
+    assert re.search(r"(?m)^Uid:\t0\t0\t0\t0$", own.stdout), own
+    assert re.search(r"(?m)^CapEff:\t00000000000000e0$", own.stdout), own
+    for name in ("maps", "environ", "auxv"):
+        done = subprocess.run([*look, f"/proc/{living.glove}/{name}"], capture_output=True)
+        assert done.returncode != 0 and b"denied" in done.stderr, (name, done)
 
 
 def test_run_has_no_privilege_whatever_the_document_says(living):
@@ -73,27 +92,25 @@ def test_run_has_no_privilege_whatever_the_document_says(living):
         assert [name for name in own if own[name] != "own" and name != "time"] == []
 
 
-def test_glove_keeps_three_capabilities_and_is_not_dumpable(living):
+def test_glove_keeps_three_capabilities(living):
     threads = posture.threads(living.glove)
     three = ["kill", "setgid", "setuid"]
     assert sorted(threads["CapPrm"]) == sorted(threads["CapEff"]) == three
     assert set(threads["CapBnd"]) <= set(three)
     assert threads["CapInh"] == [] and threads["CapAmb"] == []
     assert (threads["NoNewPrivs"], threads["Seccomp"]) == ("1", "2")
-    # A process that is not dumpable has its /proc files owned by the root of the first namespace.
-    assert os.stat(f"/proc/{living.glove}/environ").st_uid in (0, 65534)
     assert host.read(f"/proc/{living.glove}/environ") == ""
 
 
 def test_every_mount_is_nosuid_and_nodev_and_private(living):
-    for point, entries in posture.mounts(living.runs[0].pid).items():
-        for entry in entries:
-            flags = entry.split()[2].split(",")
-            assert "nosuid" in flags, (point, entry)
-            # Device nodes are bound one by one; a file needs no nodev.
-            is_device = re.fullmatch(r"/dev/(null|zero|full|random|urandom|tty|pts)", point)
-            assert "nodev" in flags or is_device, (point, entry)
-            assert "shared" not in entry and "master" not in entry, (point, entry)
+    for line in host.read(f"/proc/{living.runs[0].pid}/mountinfo").splitlines():
+        fields = line.split(" - ")[0].split()
+        point, flags = fields[4], fields[5].split(",")
+        assert "nosuid" in flags, line
+        # Device nodes are bound one by one: nodev would shut them.
+        is_device = re.fullmatch(r"/dev/(null|zero|full|random|urandom|tty|pts)", point)
+        assert "nodev" in flags or is_device, line
+        assert fields[6:] == [], line
 
 
 def test_C09_every_process_is_in_the_boxs_groups(host_user):
@@ -105,20 +122,20 @@ def test_C09_every_process_is_in_the_boxs_groups(host_user):
         assert len(runs) >= 30
         for process in runs:
             groups = process.groups
-            for controller in (*LIMITED, ""):
-                assert "/glovebox-" in groups[controller], (str(process), controller, groups)
-            assert len({groups[controller].split("glovebox-")[1] for controller in LIMITED}) == 1
+            boxes = {posture.box_group(groups[controller]) for controller in LIMITED}
+            assert len(boxes) == 1 and None not in boxes, (str(process), groups)
+            # The v2 tree kills and freezes; an ordinary user cannot be born into it from outside.
+            assert host_user is not None or posture.box_group(groups[""]) in boxes, groups
         living.end()
 
 
 def test_every_signal_is_at_its_default(probe):
     """What the caller or the glove ignores or blocks must not become the program's (3.4, step 9)."""
-    words = box.command(argv=["grep", "-E", "^Sig(Blk|Ign|Cgt)", "/proc/self/status"])
+    words = box.command(argv=["grep", "-E", "^Sig(Blk|Ign)", "/proc/self/status"])
     shell = "trap '' INT QUIT PIPE CHLD HUP TERM USR1 TSTP; exec \"$@\""
     result = box.run_words(["/bin/sh", "-c", shell, "sh", *words])
     zero = "0" * 16
-    wanted = f"SigBlk:\t{zero}\nSigIgn:\t{zero}\nSigCgt:\t{zero}\n"
-    assert result.stdout == wanted, result
+    assert result.stdout == f"SigBlk:\t{zero}\nSigIgn:\t{zero}\n", result.stdout
 
 
 # ---- C25 -----------------------------------------------------------------------------------------
@@ -140,6 +157,9 @@ def without_numbers(text):
                   r"Threads|State|voluntary_\S+|nonvoluntary_\S+|FDSize|Sig\w+|Shd\w+|Umask|"
                   r"Speculation\S*|Cpus_allowed\S*|x86\S*|untag\S*|THP\S*|CoreDumping|"
                   r"TracerPid|Kthread):.*\n", "", text)
+    # gcc gives itself and its children a greater stack; each run has a group of its own.
+    text = re.sub(r"(?m)^Max stack size.*\n", "", text)
+    text = re.sub(r"/run-\d+", "/run-N", text)
     return re.sub(r"(?m)^== parent.*\n", "", text)
 
 

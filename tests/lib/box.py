@@ -178,8 +178,10 @@ class Living:
         return self.seen
 
     def send(self, data):
-        self.process.stdin.write(data)
-        self.process.stdin.flush()
+        """To the program; whoever does not read any more is found by expect()."""
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.write(data)
+            self.process.stdin.flush()
 
     def below(self):
         return host.descendants(self.process.pid)

@@ -69,21 +69,41 @@ def namespaces(pid):
             host.readlink(f"/proc/self/ns/{name}") else "own" for name in host.NAMESPACES}
 
 
+# File systems that a box makes itself; of others only the flags of the mount are its own.
+OWN_TYPES = ("tmpfs", "proc", "devpts", "mqueue", "cgroup", "cgroup2")
+ACCESS_TIMES = ("relatime", "noatime", "nodiratime", "lazytime")
+
+
+def mount_entry(line):
+    """(mount point, "type flags options") without numbers of this boot and habits of this host."""
+    left, _, right = line.partition(" - ")
+    fields, (kind, _, options) = left.split(), right.split()
+    flags = ",".join(flag for flag in fields[5].split(",") if flag not in ACCESS_TIMES)
+    shared = [word.split(":")[0] for word in fields[6:]]
+    if kind not in OWN_TYPES:
+        return fields[4], " ".join(["host's", flags, *shared])
+    options = ",".join(option for option in options.split(",")
+                       if not re.match(r"(uid|gid)=|inode64", option))
+    return fields[4], " ".join([kind, fields[3], flags, options, *shared])
+
+
 def mounts(pid):
-    """Mount point: file system, root in it, flags, options; without numbers of this boot."""
+    """Mount point -> what is there, uppermost last.  Names below /etc and covers below /proc depend
+    on what the host has; they are told as kinds."""
     found = {}
     for line in host.read(f"/proc/{pid}/mountinfo").splitlines():
-        left, _, right = line.partition(" - ")
-        fields, kind = left.split(), right.split()
-        options = re.sub(r"\b(gid|uid|inode64)=?\d*,?", "", kind[2]).strip(",")
-        shared = [word.split(":")[0] for word in fields[6:]]
-        entry = " ".join([kind[0], fields[3], fields[5], options, *shared])
-        found.setdefault(fields[4], []).append(entry)
-    return found
+        point, entry = mount_entry(line)
+        if point.startswith("/etc/"):
+            point = "/etc/*"
+        elif point.startswith("/proc/") and entry.startswith("tmpfs"):
+            point = "/proc/* (covered)"
+        if entry not in found.setdefault(point, []):
+            found[point].append(entry)
+    return {point: sorted(entries) for point, entries in found.items()}
 
 
 def descriptors(pid):
-    """number -> kind, with what it can do (flags of /proc/PID/fdinfo)."""
+    """number -> kind"""
     found = {}
     for number in sorted(os.listdir(f"/proc/{pid}/fd"), key=int):
         target = host.readlink(f"/proc/{pid}/fd/{number}")
@@ -99,12 +119,24 @@ def limits(pid):
     return found
 
 
+# Hierarchies that carry a limit or a counter, and v2's, which kills and freezes.
+LIMITED = ("memory", "pids", "cpu", "cpuacct", "")
+
+
+def box_group(path):
+    """The box's part of a group's path, None outside of any."""
+    match = re.search(r"/(glovebox-[0-9a-f]+-\d+)(/|$)", path)
+    return match[1] if match else None
+
+
 def groups(pid):
-    """Hierarchy -> the group below the box's own name; what is not the box's is shown whole."""
+    """Controller -> the group below the box's own name, or that it is outside."""
     found = {}
     for line in host.read(f"/proc/{pid}/cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
-        match = re.search(r"/glovebox-[^/]*(/.*)?$", path)
+        if controllers not in LIMITED:
+            continue
+        match = re.search(r"/glovebox-[0-9a-f]+-\d+(/.*)?$", path)
         found[controllers or "unified"] = "box" + (match[1] or "") if match else "outside"
     return found
 

@@ -166,15 +166,15 @@ void act_neighbour(char **args)
     char *memory = shm < 0 ? (void *)-1 : shmat(shm, NULL, 0);
     if (memory != (void *)-1)
         (void)snprintf(memory, 4096, "%s", token);
-    (void)semget(NEIGHBOUR_KEY, 1, IPC_CREAT | 0666);
-    (void)msgget(NEIGHBOUR_KEY, IPC_CREAT | 0666);
+    int sem = semget(NEIGHBOUR_KEY, 1, IPC_CREAT | 0666);
+    int msg = msgget(NEIGHBOUR_KEY, IPC_CREAT | 0666);
     mqd_t queue = mq_open("/neighbour", O_CREAT | O_RDWR, 0666, NULL);
     int abstract = listen_abstract("neighbour"), tcp = listen_tcp();
     int locked = open(NEIGHBOUR_LOCK, O_RDONLY | O_CLOEXEC);
     int is_locked = flock(locked, LOCK_EX | LOCK_NB);
 
-    printf("ready shm %d mq %d abstract %d tcp %d lock %d\n", shm >= 0, queue != (mqd_t)-1,
-           abstract >= 0, tcp >= 0, is_locked == 0);
+    printf("shm %d sem %d msg %d mq %d abstract %d tcp %d lock %d\nready\n", shm >= 0, sem >= 0,
+           msg >= 0, queue != (mqd_t)-1, abstract >= 0, tcp >= 0, is_locked == 0);
     (void)fflush(stdout);
     while ((n = read(0, token, sizeof(token))) > 0)
         ;
@@ -231,7 +231,7 @@ void row_c27(char **args)
     REFUSED("msg", msgget(NEIGHBOUR_KEY, 0), ENOENT);
     for (int id = 0; id < 64; id++)
         REFUSED(named("shm-id-%d", id), (long)shmat(id, NULL, SHM_RDONLY), EINVAL, EIDRM);
-    REFUSED("mq", mq_open("/neighbour", O_RDONLY), ENOENT);
+    REFUSED("mq", mq_open("/neighbour", O_RDONLY), ENOENT, EACCES);
     REFUSED("abstract", connect_neighbour(false), ECONNREFUSED, EPERM);
     REFUSED("tcp", connect_neighbour(true), ECONNREFUSED);
     char text[65536];
