@@ -13,7 +13,10 @@
 
 #define VALUE_MAX    65536
 #define EXPANDED_MAX (1 << 20)
-#define NAME_MAX_LEN 255
+
+/* Counted for each ${VAR} besides its bytes: looking it up takes time even when it is empty. */
+#define EXPANSION_COST 64
+#define NAME_MAX_LEN   255
 
 struct cursor {
     struct dotenv *dotenv;
@@ -108,11 +111,11 @@ static int expand(struct cursor *c, struct buf *value)
         return fail(c, "${ without }");
     c->at++;
     found = lookup(c, name);
+    c->dotenv->expanded += EXPANSION_COST + (found ? strlen(found) : 0);
+    if (c->dotenv->expanded > EXPANDED_MAX)
+        return fail(c, "too much of ${...}: more than 1 MiB or 16384 of them");
     if (otherwise && (!found || !*found))
         return buf_add(value, otherwise, otherwise_len);
-    c->dotenv->expanded += found ? strlen(found) : 0;
-    if (c->dotenv->expanded > EXPANDED_MAX)
-        return fail(c, "${...} grows beyond 1 MiB");
     return found ? buf_puts(value, found) : 0;
 }
 

@@ -28,8 +28,7 @@ struct dotenv_line {
 struct dotenv {
     struct dotenv_line *lines; /* in the order of the file */
     size_t n_lines;
-    size_t
-        expanded; /* bytes that ${VAR} brought in so far: bounded, or a file could double itself */
+    size_t expanded; /* what ${VAR} has cost so far; bounded, or a file could double itself */
 };
 
 /* Reads text (len bytes); env is a NULL-terminated environment.  An error tells "PATH:LINE: …".

@@ -247,6 +247,7 @@ static void test_utf8_passes_and_other_bytes_are_spelt_out(void **state)
     SHOWN("\xe2\x82", "\\xe2\\x82");                   /* the rest never comes */
     SHOWN("\xe2\x82x", "\\xe2\\x82x");
     SHOWN("\xe2\x1b[m", "\\xe2^[[m"); /* a lead byte does not swallow the ESC behind it */
+    SHOWN("\xe2\x1b", "\\xe2^[");     /* … nor hold it back */
     SHOWN("\xf0\x9f\xe2\x82\xac", "\\xf0\\x9f\xe2\x82\xac");
     SHOWN("safe\xe2\x80\xae"
           "txt",
