@@ -47,7 +47,7 @@ static struct outcome read_all(const uint8_t *data, size_t size, size_t piece)
         if (outcome.last < 0 || fed == size)
             return outcome;
         at = wire_reader_room(&reader, &room);
-        must(room > 0 && at + room == reader.bytes + WIRE_READER_SIZE);
+        must(room > 0 && at + room == reader.bytes + sizeof(reader.bytes));
         room = room < piece ? room : piece;
         room = room < size - fed ? room : size - fed;
         memcpy(at, data + fed, room);

@@ -119,7 +119,7 @@ static size_t feed(struct wire_reader *reader, const uint8_t *bytes, size_t len)
     uint8_t *at = wire_reader_room(reader, &room);
 
     assert_true(room > 0);
-    assert_true(at + room <= reader->bytes + WIRE_READER_SIZE);
+    assert_true(at + room <= reader->bytes + sizeof(reader->bytes));
     if (len > room)
         len = room;
     memcpy(at, bytes, len);

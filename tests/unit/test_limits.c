@@ -114,8 +114,8 @@ static const struct {
     uint64_t max;
     const char *name;
 } bounds[] = {
-    { LIMIT_WALL, 1, 24 * 3600 * 1000ull, "wall time: " },
-    { LIMIT_CPU_TIME, 1, 24 * 3600 * 1000ull * 1024, "CPU time: " },
+    { LIMIT_WALL, 1, 86400000ull, "wall time: " },
+    { LIMIT_CPU_TIME, 1, 86400000ull * 1024, "CPU time: " },
     { LIMIT_MEMORY, 1 << 20, 64ull << 40, "memory: " },
     { LIMIT_CPUS, 10, 1024000, "CPUs: " },
     { LIMIT_PIDS, 1, 32768, "processes: " },

@@ -27,16 +27,20 @@
 
 #include <cmocka.h>
 
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *block, size_t size);
-void *__real_reallocarray(void *block, size_t n, size_t size);
-char *__real_strdup(const char *text);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *block, size_t size);
-void *__wrap_reallocarray(void *block, size_t n, size_t size);
-char *__wrap_strdup(const char *text);
+/* The names that the linker makes of its option. */
+#define REAL(function) __asm__("__real_" #function)
+#define WRAP(function) __asm__("__wrap_" #function)
+
+void *real_malloc(size_t size) REAL(malloc);
+void *real_calloc(size_t n, size_t size) REAL(calloc);
+void *real_realloc(void *block, size_t size) REAL(realloc);
+void *real_reallocarray(void *block, size_t n, size_t size) REAL(reallocarray);
+char *real_strdup(const char *text) REAL(strdup);
+void *wrap_malloc(size_t size) WRAP(malloc);
+void *wrap_calloc(size_t n, size_t size) WRAP(calloc);
+void *wrap_realloc(void *block, size_t size) WRAP(realloc);
+void *wrap_reallocarray(void *block, size_t n, size_t size) WRAP(reallocarray);
+char *wrap_strdup(const char *text) WRAP(strdup);
 
 static size_t left = SIZE_MAX; /* allocations until one fails */
 static size_t asked;           /* bytes in all */
@@ -52,29 +56,29 @@ static bool may_have(size_t bytes)
     return true;
 }
 
-void *__wrap_malloc(size_t size)
+void *wrap_malloc(size_t size)
 {
-    return may_have(size) ? __real_malloc(size) : NULL;
+    return may_have(size) ? real_malloc(size) : NULL;
 }
 
-void *__wrap_calloc(size_t n, size_t size)
+void *wrap_calloc(size_t n, size_t size)
 {
-    return may_have(n * size) ? __real_calloc(n, size) : NULL;
+    return may_have(n * size) ? real_calloc(n, size) : NULL;
 }
 
-void *__wrap_realloc(void *block, size_t size)
+void *wrap_realloc(void *block, size_t size)
 {
-    return may_have(size) ? __real_realloc(block, size) : NULL;
+    return may_have(size) ? real_realloc(block, size) : NULL;
 }
 
-void *__wrap_reallocarray(void *block, size_t n, size_t size)
+void *wrap_reallocarray(void *block, size_t n, size_t size)
 {
-    return may_have(n * size) ? __real_reallocarray(block, n, size) : NULL;
+    return may_have(n * size) ? real_reallocarray(block, n, size) : NULL;
 }
 
-char *__wrap_strdup(const char *text)
+char *wrap_strdup(const char *text)
 {
-    return may_have(strlen(text)) ? __real_strdup(text) : NULL;
+    return may_have(strlen(text)) ? real_strdup(text) : NULL;
 }
 
 /* Runs it with ever more memory; how many allocations it needs. */
