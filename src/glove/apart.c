@@ -46,8 +46,7 @@ struct cover {
     char mountinfo[MOUNTINFO_SIZE];
 };
 
-/* ---- looking -----------------------------------------------------------------------------------
- */
+/* ---- looking -------------------------------------------------------------------------------- */
 
 /* One line of mountinfo: "36 35 98:0 /sys /proc/sys ro,nosuid - proc proc rw". */
 struct mount_line {
@@ -151,8 +150,7 @@ static int find_hidden(struct cover *cover, const struct wire_strs *hidden)
     return 0;
 }
 
-/* ---- covering ----------------------------------------------------------------------------------
- */
+/* ---- covering ------------------------------------------------------------------------------- */
 
 #define FD_PATH_SIZE 32
 
@@ -234,8 +232,7 @@ static int cover_all(const struct child_plan *plan)
     return r;
 }
 
-/* ---- being init ---------------------------------------------------------------------------------
- */
+/* ---- being init ----------------------------------------------------------------------------- */
 
 static void wait_for(pid_t main_pid, int status_fd) __attribute__((noreturn));
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/fsuid.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -21,8 +22,7 @@
 /* Frames of one channel in a row, before the others and the host's frames get their turn. */
 #define FRAMES_IN_A_ROW 8
 
-/* ---- the table --------------------------------------------------------------------------------
- */
+/* ---- the table ------------------------------------------------------------------------------ */
 
 struct channel *channel_find(struct channels *channels, uint32_t number)
 {
@@ -76,8 +76,7 @@ static void channel_free(struct channel *channel)
     channel->way = CHANNEL_FREE;
 }
 
-/* ---- pipes and spills -------------------------------------------------------------------------
- */
+/* ---- pipes and spills ----------------------------------------------------------------------- */
 
 static struct spill *spill_take(struct channels *channels)
 {
@@ -117,6 +116,8 @@ void channel_abandon(struct channel *channel)
     channel->spill = NULL;
 }
 
+/* When these ids change the kernel sets "dumpable" to fs.suid_dumpable, which may be 1; box root
+ * must not become traceable by a run that is box root too. */
 static int pipe_of(uid_t uid, gid_t gid, int fds[2])
 {
     int uid_before = setfsuid(uid);
@@ -125,6 +126,8 @@ static int pipe_of(uid_t uid, gid_t gid, int fds[2])
 
     (void)setfsgid((gid_t)gid_before);
     (void)setfsuid((uid_t)uid_before);
+    if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 && r == 0)
+        return -errno;
     return r;
 }
 
@@ -153,8 +156,7 @@ int channel_pipe(struct channels *channels, struct channel *channel, uid_t uid, 
     return r;
 }
 
-/* ---- box to host ------------------------------------------------------------------------------
- */
+/* ---- box to host ---------------------------------------------------------------------------- */
 
 int channel_finish(struct channel *channel, struct link *link)
 {
@@ -195,8 +197,7 @@ static int serve_out(struct channel *channel, struct link *link)
     return 0;
 }
 
-/* ---- host to box ------------------------------------------------------------------------------
- */
+/* ---- host to box ---------------------------------------------------------------------------- */
 
 /* The free part of the ring begins behind its last byte and may wrap. */
 static void spill_add(struct spill *spill, const uint8_t *bytes, size_t len)
@@ -310,8 +311,7 @@ int channel_take(struct channel *channel, struct link *link, const uint8_t *byte
     return settle_in(channel, link);
 }
 
-/* ---- both -------------------------------------------------------------------------------------
- */
+/* ---- both ----------------------------------------------------------------------------------- */
 
 int channel_events(const struct channel *channel)
 {

@@ -50,8 +50,7 @@ void child_report(int report_fd, enum glove_step step, int error, uint64_t value
     _exit(1);
 }
 
-/* ---- becoming the run user --------------------------------------------------------------------
- */
+/* ---- becoming the run user ------------------------------------------------------------------ */
 
 /* Raw calls: the C library's would look for other threads to change with this one. */
 static int become_ids(const struct setup *setup)
@@ -80,8 +79,7 @@ int child_become_user(const struct glove *glove, enum glove_step *ret_step)
     return drop_all();
 }
 
-/* ---- becoming a program ------------------------------------------------------------------------
- */
+/* ---- becoming a program --------------------------------------------------------------------- */
 
 static int join_groups(const struct child_plan *plan)
 {
@@ -163,8 +161,7 @@ static int become_user(const struct child_plan *plan)
     return 0;
 }
 
-/* ---- finding the program -----------------------------------------------------------------------
- */
+/* ---- finding the program -------------------------------------------------------------------- */
 
 static const char *search_path(const char *const *env)
 {

@@ -21,8 +21,7 @@
 
 #define SETUP_FLAGS (uint32_t)(SETUP_FLAG_LANDLOCK | SETUP_FLAG_SECCOMP | SETUP_FLAG_APART)
 
-/* ---- start ------------------------------------------------------------------------------------
- */
+/* ---- start ---------------------------------------------------------------------------------- */
 
 static void ignore_signal(int signo)
 {
@@ -80,8 +79,7 @@ static int start(struct glove *glove, const struct glove_config *config)
     return r < 0 ? r : link_init(&glove->link, config->link_in, config->link_out);
 }
 
-/* ---- requests ---------------------------------------------------------------------------------
- */
+/* ---- requests ------------------------------------------------------------------------------- */
 
 static int on_hello(struct glove *glove, const void *msg)
 {
@@ -106,6 +104,8 @@ static int setup_landlock(struct setup *setup, const struct msg_setup *msg, int 
 
     if (abi < 0)
         return abi;
+    if (setup->landlock_fd >= 0)
+        close(setup->landlock_fd); /* of a SETUP that failed further on */
     setup->landlock_fd = landlock_rules(abi, &msg->writable);
     *ret_abi = abi;
     return setup->landlock_fd < 0 ? setup->landlock_fd : 0;
@@ -259,11 +259,10 @@ int glove_signals(struct glove *glove)
 
     while (read(glove->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
         continue;
-    return reap_all(glove);
+    return reap_some(glove);
 }
 
-/* ---- the loop ---------------------------------------------------------------------------------
- */
+/* ---- the loop ------------------------------------------------------------------------------- */
 
 /* Places in glove->polls. */
 enum {
@@ -335,7 +334,7 @@ static int serve(struct glove *glove, size_t first_channel, size_t n)
         r = serve_channels(glove, first_channel, n);
     if (r == 0)
         r = serve_reports(glove, SLOT_CHILDREN, first_channel);
-    if (r == 0 && glove->polls[SLOT_SIGNALS].revents)
+    if (r == 0 && (glove->polls[SLOT_SIGNALS].revents || glove->may_reap_more))
         r = glove_signals(glove);
     if (r == 0 && glove->polls[SLOT_IN].revents)
         r = on_link(glove);
@@ -348,8 +347,9 @@ static int turn(struct glove *glove)
 {
     size_t first_channel;
     size_t n = poll_prepare(glove, &first_channel);
+    int timeout_ms = glove->may_reap_more ? 0 : clock_poll_ms(glove->beat_deadline_ns);
 
-    if (poll(glove->polls, (nfds_t)n, clock_poll_ms(glove->beat_deadline_ns)) < 0)
+    if (poll(glove->polls, (nfds_t)n, timeout_ms) < 0)
         return errno == EINTR ? 0 : -errno;
     if (clock_now_ns() >= glove->beat_deadline_ns && !glove->polls[SLOT_IN].revents)
         return -ETIMEDOUT;

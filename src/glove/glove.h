@@ -85,6 +85,7 @@ struct glove {
     struct limits limits;
     uint64_t beat_deadline_ns;
     int signal_fd;
+    bool may_reap_more; /* the last look at ended children was cut short */
     struct link link;
     struct channels channels;
     struct child children[CHILDREN_MAX];
@@ -99,5 +100,5 @@ struct glove {
 /* Serves until the end; the exit status.  glove is zeroed memory. */
 int glove_main(struct glove *glove, const struct glove_config *config);
 
-/* Empties the signal descriptor and reaps. */
+/* Empties the signal descriptor and reaps some. */
 int glove_signals(struct glove *glove);

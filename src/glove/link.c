@@ -42,8 +42,7 @@ int link_init(struct link *link, int in, int out)
     return 0;
 }
 
-/* ---- in ---------------------------------------------------------------------------------------
- */
+/* ---- in ------------------------------------------------------------------------------------- */
 
 static int keep_fds(struct link *link, const int *fds, size_t n)
 {
@@ -105,8 +104,7 @@ int link_take_fds(struct link *link, int *fds, size_t n)
     return 0;
 }
 
-/* ---- out --------------------------------------------------------------------------------------
- */
+/* ---- out ------------------------------------------------------------------------------------ */
 
 int link_send(struct link *link, uint8_t type, uint32_t channel, uint8_t flags, const void *msg)
 {

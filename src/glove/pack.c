@@ -56,8 +56,7 @@ struct packer {
     uint8_t data[WIRE_PAYLOAD_MAX];
 };
 
-/* ---- one file ----------------------------------------------------------------------------------
- */
+/* ---- one file ------------------------------------------------------------------------------- */
 
 static int send_head(const struct packer *p, const char *path, const struct stat *st)
 {
@@ -131,8 +130,7 @@ static int pack_file(struct packer *p, int dir_fd, const char *name)
     return send_contents(p, fd, (uint64_t)st.st_size);
 }
 
-/* ---- the walk ----------------------------------------------------------------------------------
- */
+/* ---- the walk ------------------------------------------------------------------------------- */
 
 static bool may_pass_over(int error)
 {
@@ -242,8 +240,7 @@ static int walk(struct packer *p)
     return 0;
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------
- */
+/* ---- the whole ------------------------------------------------------------------------------ */
 
 /* The one file that was asked for: no link on the way, and it must be there. */
 static int pack_one(struct packer *p, int dir_fd)

@@ -25,8 +25,7 @@ struct errand {
     struct channel *channel;
 };
 
-/* ---- in the child -----------------------------------------------------------------------------
- */
+/* ---- in the child --------------------------------------------------------------------------- */
 
 static int become_porter(const struct glove *glove, int pipe_fd, int report_fd,
                          enum glove_step *ret_step)
@@ -64,8 +63,7 @@ static void carry(const struct errand *errand, int pipe_fd, int report_fd)
     child_report(report_fd, step, -r, value);
 }
 
-/* ---- in the glove -----------------------------------------------------------------------------
- */
+/* ---- in the glove --------------------------------------------------------------------------- */
 
 static int start(struct errand *errand, enum glove_step *ret_step)
 {

@@ -16,11 +16,12 @@
 #define KILL_PATIENCE_MS 2000
 #define KILL_PAUSE_MS    10
 
+#define REAPED_IN_A_ROW 256
+
 /* Where the search for survivors ends; the default of kernel.pid_max. */
 #define PIDS_SEARCHED 32768
 
-/* ---- the table --------------------------------------------------------------------------------
- */
+/* ---- the table ------------------------------------------------------------------------------ */
 
 struct child *child_find(struct glove *glove, enum child_kind kind, uint32_t seq)
 {
@@ -65,8 +66,7 @@ void child_remove(struct child *child)
     child->kind = CHILD_NONE;
 }
 
-/* ---- reports ----------------------------------------------------------------------------------
- */
+/* ---- reports -------------------------------------------------------------------------------- */
 
 /* 1 when the report is in, or known never to come. */
 static int read_report(struct child *child)
@@ -99,8 +99,7 @@ int reap_report(struct glove *glove, struct child *child)
     return link_ok(&glove->link, child->seq, (uint64_t)child->pid);
 }
 
-/* ---- ends -------------------------------------------------------------------------------------
- */
+/* ---- ends ----------------------------------------------------------------------------------- */
 
 static uint64_t usage_us(const struct rusage *usage)
 {
@@ -183,9 +182,10 @@ int reap_settle(struct glove *glove)
     return r;
 }
 
-int reap_all(struct glove *glove)
+int reap_some(struct glove *glove)
 {
-    for (;;) {
+    glove->may_reap_more = false;
+    for (int i = 0; i < REAPED_IN_A_ROW; i++) {
         struct rusage usage;
         struct child *child;
         int status;
@@ -199,10 +199,11 @@ int reap_all(struct glove *glove)
         if (r < 0)
             return r;
     }
+    glove->may_reap_more = true;
+    return 0;
 }
 
-/* ---- killing ----------------------------------------------------------------------------------
- */
+/* ---- killing -------------------------------------------------------------------------------- */
 
 static uint64_t count_survivors(void)
 {

@@ -97,8 +97,7 @@ static int open_new(struct unpacker *u, int dir_fd)
     return -EEXIST;
 }
 
-/* ---- what the crate's reader tells -------------------------------------------------------------
- */
+/* ---- what the crate's reader tells ---------------------------------------------------------- */
 
 static int on_item(void *user, const struct crate_item *item)
 {
@@ -148,8 +147,7 @@ static int on_done(void *user)
 
 static const struct crate_ops ops = { .item = on_item, .data = on_data, .done = on_done };
 
-/* ---- the whole ---------------------------------------------------------------------------------
- */
+/* ---- the whole ------------------------------------------------------------------------------ */
 
 static int feed(struct crate_reader *reader, int pipe_fd)
 {

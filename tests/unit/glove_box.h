@@ -69,7 +69,7 @@ struct box {
     uint32_t exits[2048]; /* exit code or 1000 + signal by seq - BOX_SEQ_FIRST, ~0 for none */
 };
 
-/* ---- the child ------------------------------------------------------------------------------- */
+/* ---- the child ------------------------------------------------------------------------------ */
 
 /* As the spawner leaves it: some of /proc is covered, some is read-only. */
 static inline bool box_mount_proc(void)
@@ -142,7 +142,7 @@ static inline struct box *box_new(void)
     return box;
 }
 
-/* ---- frames ---------------------------------------------------------------------------------- */
+/* ---- frames --------------------------------------------------------------------------------- */
 
 static inline void box_send_bytes(struct box *box, const void *bytes, size_t len)
 {
@@ -309,7 +309,7 @@ static inline void box_ping(struct box *box)
     assert_int_equal(box_answer(box, ping.seq), 0);
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- life ----------------------------------------------------------------------------------- */
 
 static inline void box_greet(struct box *box)
 {
@@ -401,7 +401,7 @@ static inline void box_down(struct box *box)
     box_expect_end(box);
 }
 
-/* ---- runs ------------------------------------------------------------------------------------ */
+/* ---- runs ----------------------------------------------------------------------------------- */
 
 struct box_run {
     uint32_t seq;

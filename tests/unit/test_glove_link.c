@@ -2,8 +2,7 @@
 /* tests/unit/test_glove_link.c - the protocol of a glove: what it answers and what ends it. */
 #include "glove_box.h"
 
-/* ---- greetings ---------------------------------------------------------------------------------
- */
+/* ---- greetings ------------------------------------------------------------------------------ */
 
 static void hello_comes_back_with_the_nonce(void **state)
 {
@@ -66,8 +65,7 @@ static void before_setup_only_harmless_requests_are_taken(void **state)
     box_expect_end(box);
 }
 
-/* ---- setup -------------------------------------------------------------------------------------
- */
+/* ---- setup ---------------------------------------------------------------------------------- */
 
 static void setup_is_taken_once(void **state)
 {
@@ -122,8 +120,7 @@ static void programs_and_files_wait_for_limits(void **state)
     box_down(box);
 }
 
-/* ---- what ends it ------------------------------------------------------------------------------
- */
+/* ---- what ends it --------------------------------------------------------------------------- */
 
 static void bytes_end_it(const void *bytes, size_t len)
 {
@@ -235,8 +232,7 @@ static void data_behind_fin_ends_it(void **state)
     box_expect_end(box);
 }
 
-/* ---- descriptors -------------------------------------------------------------------------------
- */
+/* ---- descriptors ---------------------------------------------------------------------------- */
 
 static void descriptors_that_no_run_takes_end_it(void **state)
 {
@@ -259,8 +255,7 @@ static void a_run_without_its_descriptors_ends_it(void **state)
     box_expect_end(box);
 }
 
-/* ---- life and death ----------------------------------------------------------------------------
- */
+/* ---- life and death ------------------------------------------------------------------------- */
 
 static void the_end_of_the_link_ends_every_program(void **state)
 {

@@ -11,8 +11,7 @@
 #define MANY_FILES 1000
 #define MANY_BYTES (64ull << 20)
 
-/* ---- putting -----------------------------------------------------------------------------------
- */
+/* ---- putting -------------------------------------------------------------------------------- */
 
 struct crate {
     size_t len;
@@ -85,8 +84,7 @@ static int put_crate(struct box *box, const char *dir)
     return put_raw(box, dir);
 }
 
-/* ---- looking -----------------------------------------------------------------------------------
- */
+/* ---- looking -------------------------------------------------------------------------------- */
 
 static const char *in_dir(const struct box *box, const char *name)
 {
@@ -140,8 +138,7 @@ static void make_dir(const struct box *box, const char *name)
     assert_int_equal(chown(in_dir(box, name), BOX_HOST_BASE + BOX_UID, BOX_HOST_BASE + BOX_UID), 0);
 }
 
-/* ---- getting -----------------------------------------------------------------------------------
- */
+/* ---- getting -------------------------------------------------------------------------------- */
 
 struct got {
     size_t n;
@@ -232,8 +229,7 @@ static int find(const struct got *got, const char *path)
     return -1;
 }
 
-/* ---- in: the plain way -------------------------------------------------------------------------
- */
+/* ---- in: the plain way ---------------------------------------------------------------------- */
 
 static void files_arrive_with_their_modes_and_directories(void **state)
 {
@@ -282,8 +278,7 @@ static void a_program_that_is_running_is_replaced(void **state)
     box_down(box);
 }
 
-/* ---- in: traps ---------------------------------------------------------------------------------
- */
+/* ---- in: traps ------------------------------------------------------------------------------ */
 
 static void a_planted_link_or_fifo_is_replaced_not_followed(void **state)
 {
@@ -417,8 +412,7 @@ static void killing_everything_cancels_a_put(void **state)
     box_down(box);
 }
 
-/* ---- out ---------------------------------------------------------------------------------------
- */
+/* ---- out ------------------------------------------------------------------------------------ */
 
 static void a_tree_comes_out_as_it_went_in(void **state)
 {

@@ -5,8 +5,7 @@
 
 #include "glove_box.h"
 
-/* ---- starting and ending -----------------------------------------------------------------------
- */
+/* ---- starting and ending -------------------------------------------------------------------- */
 
 static void a_program_runs_and_its_exit_code_is_told(void **state)
 {
@@ -105,8 +104,7 @@ static void unknown_flags_are_refused_and_apart_needs_setup(void **state)
     box_down(box);
 }
 
-/* ---- what a run is -----------------------------------------------------------------------------
- */
+/* ---- what a run is -------------------------------------------------------------------------- */
 
 static void says(struct box *box, const char *script, const char *text)
 {
@@ -239,8 +237,7 @@ static void the_glove_is_out_of_reach(void **state)
     box_down(box);
 }
 
-/* ---- signals, orphans, killing -----------------------------------------------------------------
- */
+/* ---- signals, orphans, killing -------------------------------------------------------------- */
 
 static int send_signal(struct box *box, uint32_t run, uint32_t signo)
 {
@@ -337,8 +334,25 @@ static void a_fork_storm_is_killed(void **state)
     box_down(box);
 }
 
-/* ---- groups ------------------------------------------------------------------------------------
- */
+static void a_flood_of_orphans_does_not_silence_it(void **state)
+{
+    struct box *box = box_up();
+    struct box_run run = box_sh(box,
+                                "f() { while :; do (true & true & true &); done; };"
+                                "f 2>/dev/null & f 2>/dev/null & echo up; cat",
+                                "io");
+    struct box_stream *out = box_stream(box, run.out);
+
+    (void)state;
+    box_wait(box, out->len >= 3);
+    for (int i = 0; i < 200; i++)
+        box_ping(box);
+    assert_int_equal(kill_all(box), 0);
+    (void)box_text(box, run.out);
+    box_down(box);
+}
+
+/* ---- groups --------------------------------------------------------------------------------- */
 
 static void a_run_joins_the_groups_it_was_given(void **state)
 {
@@ -382,8 +396,7 @@ static void a_group_that_is_none_is_an_error(void **state)
     box_down(box);
 }
 
-/* ---- many --------------------------------------------------------------------------------------
- */
+/* ---- many ----------------------------------------------------------------------------------- */
 
 static size_t fds_of(pid_t pid)
 {
@@ -484,6 +497,7 @@ int main(void)
         cmocka_unit_test(orphans_are_reaped),
         cmocka_unit_test(kill_leaves_nobody),
         cmocka_unit_test(a_fork_storm_is_killed),
+        cmocka_unit_test(a_flood_of_orphans_does_not_silence_it),
         cmocka_unit_test(a_run_joins_the_groups_it_was_given),
         cmocka_unit_test(a_group_that_is_none_is_an_error),
         cmocka_unit_test(a_thousand_runs_leave_no_descriptor),

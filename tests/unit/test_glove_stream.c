@@ -21,8 +21,7 @@ static uint64_t seq_hash(size_t len)
     return hash;
 }
 
-/* ---- out ---------------------------------------------------------------------------------------
- */
+/* ---- out ------------------------------------------------------------------------------------ */
 
 static void ten_megabytes_arrive_unchanged(void **state)
 {
@@ -128,8 +127,7 @@ static void small_writes_arrive_as_they_come(void **state)
     box_down(box);
 }
 
-/* ---- in ----------------------------------------------------------------------------------------
- */
+/* ---- in ------------------------------------------------------------------------------------- */
 
 /* Sends len bytes as far as there is credit, waiting for more. */
 static void send_paced(struct box *box, uint32_t channel, const uint8_t *bytes, size_t len)
