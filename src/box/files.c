@@ -31,12 +31,13 @@ struct sender {
     uint32_t seq;
     uint64_t mark;
     uint32_t where;
+    bool is_answered;
     struct gb_err *err;
 };
 
 static int put_refused(int code, const char *dir, struct gb_err *err)
 {
-    if (code == -ENOSPC || code == -EDQUOT)
+    if (code == -ENOSPC || code == -EDQUOT || code == -EFBIG)
         return gb_fail(err, code, GB_BLAME_CALLER,
                        "the files do not fit into the box: raise --disk");
     return gb_fail(err, code, GB_BLAME_CALLER, "putting files into '%s' of the box: %s", dir,
@@ -48,6 +49,7 @@ static int put_refused(int code, const char *dir, struct gb_err *err)
 static int send_all(struct sender *s, const void *bytes, size_t len, bool fin)
 {
     const uint8_t *at = bytes;
+    uint64_t stall_ns = clock_after_ms(STALL_MS);
 
     do {
         size_t room = link_channel_room(s->link, s->channel);
@@ -60,18 +62,20 @@ static int send_all(struct sender *s, const void *bytes, size_t len, bool fin)
                 return gb_fail(s->err, r, GB_BLAME_PEER, "the box was lost while files went in");
             at = n ? at + n : at;
             len -= n;
+            stall_ns = clock_after_ms(STALL_MS);
             continue;
         }
         r = box_settle(s->box, s->err);
         if (r < 0)
             return r;
         r = link_answer(s->link, s->seq, &s->mark, &s->where);
+        s->is_answered = r != 0;
         if (r < 0)
             return put_refused(r, s->dir, s->err);
-        r = link_pump(s->link, clock_after_ms(STALL_MS), NULL, 0, s->err);
+        r = link_pump(s->link, stall_ns, NULL, 0, s->err);
         if (r < 0)
             return r;
-        if (r == 0)
+        if (clock_poll_ms(stall_ns) == 0)
             return gb_fail(s->err, -ETIMEDOUT, GB_BLAME_PEER, "the box takes no more files");
     } while (len > 0);
     return 0;
@@ -106,7 +110,8 @@ static int send_contents(struct sender *s, const struct box_file *file)
 static int send_file(struct sender *s, const struct box_file *file)
 {
     uint8_t head[CRATE_HEAD_SIZE + CRATE_PATH_MAX];
-    int n = crate_head_put(file->path, file->mode & 0777, file->size, head);
+    /* An empty path would be the end mark. */
+    int n = file->path[0] ? crate_head_put(file->path, file->mode & 0777, file->size, head) : -EINVAL;
     int r;
 
     if (n < 0)
@@ -124,6 +129,17 @@ static int send_end(struct sender *s)
     return send_all(s, head, (size_t)n, true);
 }
 
+/* A crate that breaks off is refused by the glove; its answer ends the request. */
+static void put_abandon(struct sender *s)
+{
+    struct gb_err ignored = { 0 };
+
+    if (s->is_answered || link_is_lost(s->link) || box_settle(s->box, &ignored) < 0)
+        return;
+    if (link_channel_send(s->link, s->channel, NULL, 0, true) == 0)
+        (void)link_await(s->link, s->seq, clock_after_ms(STALL_MS), &s->mark, &s->where, &ignored);
+}
+
 int box_put(struct box *box, const char *dir, const struct box_file *files, size_t n_files,
             uint64_t *ret_mark, struct gb_err *err)
 {
@@ -136,8 +152,11 @@ int box_put(struct box *box, const char *dir, const struct box_file *files, size
         return gb_fail(err, -EBUSY, GB_BLAME_BUG, "no free channel");
     put.channel = s.channel;
     r = link_request(s.link, MSG_PUT, &put, NULL, 0, &s.seq, err);
-    for (size_t i = 0; r == 0 && i < n_files; i++)
+    for (size_t i = 0; r == 0 && i < n_files; i++) {
         r = send_file(&s, &files[i]);
+        if (r < 0 && r != -ETIMEDOUT)
+            put_abandon(&s);
+    }
     if (r == 0)
         r = send_end(&s);
     if (r == 0)
@@ -155,7 +174,8 @@ int box_put(struct box *box, const char *dir, const struct box_file *files, size
 
 struct receiver {
     struct crate_reader reader;
-    int code; /* first failure */
+    int code;       /* first failure */
+    uint64_t total; /* bytes that came */
     bool is_finished;
 };
 
@@ -163,6 +183,7 @@ static void receive_data(void *user, const uint8_t *bytes, size_t len)
 {
     struct receiver *receiver = user;
 
+    receiver->total += len;
     if (receiver->code == 0)
         receiver->code = crate_reader_feed(&receiver->reader, bytes, len);
 }
@@ -192,27 +213,55 @@ static int get_refused(int code, const struct box_get_spec *spec, struct gb_err 
                    strerror(-code));
 }
 
+/* More than any crate within the caps can have. */
+static uint64_t crate_most(const struct box_get_spec *spec)
+{
+    uint64_t heads = (spec->max_files + 1) * (CRATE_HEAD_SIZE + CRATE_PATH_MAX);
+
+    return spec->is_listing ? heads : heads + spec->max_bytes;
+}
+
+/* Takes the crate to its end, also when its reader failed: what is not taken would stay in the
+ * box, and so would the process that wants to send it. */
+static int get_crate(struct link *link, struct receiver *receiver, uint32_t seq,
+                     const struct box_get_spec *spec, struct gb_err *err)
+{
+    uint64_t stall_ns = clock_after_ms(STALL_MS);
+    uint64_t value;
+    uint32_t where = 0;
+
+    while (!receiver->is_finished) {
+        uint64_t before = receiver->total;
+        /* A refusal comes without data; an OK comes behind the last of it. */
+        int r = link_answer(link, seq, &value, &where);
+
+        if (r != 0)
+            return get_refused(r < 0 ? r : -EPROTO, spec, err);
+        r = link_pump(link, stall_ns, NULL, 0, err);
+        if (r < 0)
+            return r;
+        if (receiver->total > crate_most(spec))
+            return get_refused(-EFBIG, spec, err);
+        if (receiver->total != before)
+            stall_ns = clock_after_ms(STALL_MS);
+        else if (clock_poll_ms(stall_ns) == 0)
+            return gb_fail(err, -ETIMEDOUT, GB_BLAME_PEER, "the box sends no more files");
+    }
+    return 0;
+}
+
 static int get_wait(struct link *link, struct receiver *receiver, uint32_t seq,
                     const struct box_get_spec *spec, struct gb_err *err)
 {
     uint64_t value;
     uint32_t where = 0;
-    int r = 0;
+    int r = get_crate(link, receiver, seq, spec, err);
 
-    while (!receiver->is_finished && receiver->code == 0) {
-        /* A refusal comes without data; an OK comes behind the last of it. */
-        r = link_answer(link, seq, &value, &where);
-        if (r != 0)
-            return get_refused(r < 0 ? r : -EPROTO, spec, err);
-        r = link_pump(link, clock_after_ms(STALL_MS), NULL, 0, err);
-        if (r < 0)
-            return r;
-        if (r == 0)
-            return gb_fail(err, -ETIMEDOUT, GB_BLAME_PEER, "the box sends no more files");
-    }
+    if (r < 0)
+        return r;
+    r = link_await(link, seq, clock_after_ms(STALL_MS), &value, &where, err);
     if (receiver->code < 0)
         return get_refused(receiver->code, spec, err);
-    r = link_await(link, seq, clock_after_ms(STALL_MS), &value, &where, err);
     if (r < 0)
         return where ? get_refused(r, spec, err) : r;
     return crate_reader_is_complete(&receiver->reader) ? 0 : get_refused(-EPROTO, spec, err);

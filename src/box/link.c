@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -20,6 +21,9 @@
 #define CHANNELS_MAX 64
 #define REQUESTS_MAX 32
 #define EXTRA_MAX    6
+
+/* How long the glove may leave what was sent to it unread, when descriptors have to follow. */
+#define SEND_MS 10000
 
 /* The glove may be behind by this much before it is told; saves a frame for each frame. */
 #define CREDIT_BATCH (WIRE_CREDIT_START / 4)
@@ -156,26 +160,27 @@ static int queue_msg(struct link *link, uint8_t type, uint32_t channel, uint8_t 
     return len < 0 ? len : queue_frame(link, (size_t)len);
 }
 
-/* A frame with descriptors goes by itself, so that they arrive with its first byte. */
-static int send_with_fds(struct link *link, size_t len, const int *fds, size_t n_fds,
-                         struct gb_err *err)
+static bool await_room(const struct link *link, uint64_t deadline_ns)
 {
-    ssize_t n;
+    struct pollfd out = { .fd = link->fd, .events = POLLOUT };
 
-    while (queued(link) > 0) {
-        int r = link_pump(link, CLOCK_NEVER_NS, NULL, 0, err);
+    return poll(&out, 1, clock_poll_ms(deadline_ns)) != 0;
+}
 
-        if (r < 0)
-            return r;
+/* A frame with descriptors goes by itself, so that they arrive with its first byte. */
+static int send_with_fds(struct link *link, size_t len, const int *fds, size_t n_fds)
+{
+    uint64_t deadline_ns = clock_after_ms(SEND_MS);
+    ssize_t n = -EAGAIN;
+
+    while (n == -EAGAIN) {
+        if (flush(link) < 0)
+            return link->lost;
+        if (queued(link) == 0)
+            n = fd_send(link->fd, link->frame, len, fds, n_fds, MSG_DONTWAIT);
+        if (n == -EAGAIN && !await_room(link, deadline_ns))
+            return lose(link, -ETIMEDOUT, "the glove reads no more");
     }
-    do {
-        n = fd_send(link->fd, link->frame, len, fds, n_fds, MSG_DONTWAIT);
-        if (n == -EAGAIN) {
-            struct pollfd out = { .fd = link->fd, .events = POLLOUT };
-
-            (void)poll(&out, 1, -1);
-        }
-    } while (n == -EAGAIN);
     if (n < 0)
         return lose(link, (int)n, "the glove has ended");
     if ((size_t)n < len)
@@ -267,15 +272,20 @@ static int give_credit(struct link *link, struct channel *channel)
     return queue_msg(link, MSG_CREDIT, channel->number, 0, &credit);
 }
 
+/* A channel that its owner has closed may still have frames under way: they are dropped. */
+static int no_channel(struct link *link, uint32_t number)
+{
+    if (number > 0 && number < link->next_channel && number % 2 == 0)
+        return 0;
+    return lose(link, -EPROTO, "a channel that was never opened");
+}
+
 static int handle_data(struct link *link, const struct wire_head *head, const uint8_t *payload)
 {
     struct channel *channel = channel_of(link, head->channel);
 
-    /* A channel that its owner has closed may still have frames under way: they are dropped. */
     if (!channel)
-        return head->channel < link->next_channel && head->channel % 2 == 0
-                   ? 0
-                   : lose(link, -EPROTO, "data on a channel that was never opened");
+        return no_channel(link, head->channel);
     if (!channel->ops || channel->is_finished || head->size > channel->credit_in)
         return lose(link, -EPROTO, "data that nobody asked for");
     channel->credit_in -= head->size;
@@ -295,7 +305,7 @@ static int handle_credit(struct link *link, const struct wire_head *head,
     struct channel *channel = channel_of(link, head->channel);
 
     if (!channel)
-        return 0; /* closed meanwhile */
+        return no_channel(link, head->channel);
     if (credit->bytes > UINT32_MAX - channel->credit_out)
         return lose(link, -EPROTO, "too much credit");
     channel->credit_out += credit->bytes;
@@ -330,7 +340,7 @@ int link_request(struct link *link, uint8_t type, void *msg, const int *fds, siz
         return gb_fail(err, len, GB_BLAME_CALLER,
                        "arguments and environment together are over %d KiB: put them into a file",
                        WIRE_PAYLOAD_MAX / 1024);
-    r = n_fds ? send_with_fds(link, (size_t)len, fds, n_fds, err) : queue_frame(link, (size_t)len);
+    r = n_fds ? send_with_fds(link, (size_t)len, fds, n_fds) : queue_frame(link, (size_t)len);
     if (r < 0)
         return link->lost ? lost_error(link, err)
                           : gb_fail(err, r, GB_BLAME_BUG, "the link's queue is full");
@@ -353,6 +363,13 @@ int link_answer(struct link *link, uint32_t seq, uint64_t *ret_value, uint32_t *
     return request->code ? request->code : 1;
 }
 
+static bool is_answered(struct link *link, uint32_t seq)
+{
+    const struct request *request = request_of(link, seq);
+
+    return request && request->is_answered;
+}
+
 int link_await(struct link *link, uint32_t seq, uint64_t deadline_ns, uint64_t *ret_value,
                uint32_t *ret_step, struct gb_err *err)
 {
@@ -363,7 +380,8 @@ int link_await(struct link *link, uint32_t seq, uint64_t deadline_ns, uint64_t *
 
         if (n < 0)
             return n;
-        if (n == 0 && clock_poll_ms(deadline_ns) == 0)
+        /* Also when something came: a glove that sends other things for ever does not answer. */
+        if (clock_poll_ms(deadline_ns) == 0 && !is_answered(link, seq))
             return gb_fail(err, -ETIMEDOUT, GB_BLAME_PEER, "the glove does not answer");
     }
     if (r < 0)
@@ -396,6 +414,17 @@ void link_on_exit(struct link *link, void (*exited)(void *user, const struct msg
 {
     link->exited = exited;
     link->exit_user = user;
+}
+
+/* What no wait status can say is not believed.  Whose run it was is the handler's affair: an EXIT
+ * may come after its run was given up. */
+static int handle_exit(struct link *link, const struct msg_exit *msg)
+{
+    if (msg->code > 255 || msg->signo >= NSIG || (msg->code && msg->signo))
+        return lose(link, -EPROTO, "an end that no process can have");
+    if (link->exited)
+        link->exited(link->exit_user, msg);
+    return 0;
 }
 
 /* ---- receiving --------------------------------------------------------------------------------- */
@@ -436,9 +465,7 @@ static int handle_frame(struct link *link, const struct wire_head *head, const u
     case MSG_ERROR:
         return handle_error(link, &msg.error);
     default:
-        if (link->exited)
-            link->exited(link->exit_user, &msg.exit);
-        return 0;
+        return handle_exit(link, &msg.exit);
     }
 }
 
