@@ -81,11 +81,22 @@ int spawn_slots(const char *run_dir, struct spawn *spawn, struct gb_err *err)
 
 /* ---- starting ------------------------------------------------------------------------------------- */
 
+/* Above the number that the control socket gets, which would replace it before the exec. */
+static int program_open(void)
+{
+    cleanup_close int fd = fd_sealed("glovebox-spawner", embed_spawner.data, embed_spawner.size);
+    int above;
+
+    if (fd < 0 || fd > CONTROL_FD)
+        return take_fd(&fd);
+    above = fcntl(fd, F_DUPFD_CLOEXEC, CONTROL_FD + 1);
+    return above < 0 ? -errno : above;
+}
+
 /* Everything of ours is close-on-exec; the spawner closes what a careless caller left open. */
 int spawn_launch(struct spawn *spawn, struct gb_err *err)
 {
-    cleanup_close int program =
-        fd_sealed("glovebox-spawner", embed_spawner.data, embed_spawner.size);
+    cleanup_close int program = program_open();
     cleanup_close int theirs = -1;
     posix_spawn_file_actions_t actions;
     char name[] = "glovebox-spawner";
