@@ -113,7 +113,7 @@ static void strings_are_escaped(void **state)
 {
     (void)state;
     check_string(BYTES(""), "\"\"");
-    check_string(BYTES("a/b<>&'"), "\"a/b<>&'\"");
+    check_string(BYTES("a /b<>&'"), "\"a /b<>&'\"");
     check_string(BYTES("\"\\"), "\"\\\"\\\\\"");
     check_string(BYTES("\b\f\n\r\t"), "\"\\b\\f\\n\\r\\t\"");
     check_string(BYTES("\0\x01\x1b\x1f"), "\"\\u0000\\u0001\\u001b\\u001f\"");
@@ -198,6 +198,7 @@ static void numbers_have_fixed_decimals(void **state)
         { 0.999, 2, "1.00" },
         { 0.05, 3, "0.050" },
         { -1.5, 1, "-1.5" },
+        { -0.5, 0, "-1" },
         { -0.01, 1, "0.0" },
         { -0.0, 1, "0.0" },
         { 123456789.125, 9, "123456789.125000000" },
@@ -312,6 +313,15 @@ static void misuse_open_at_the_end(void)
     (void)json_writer_end(&w);
 }
 
+static void misuse_nothing_written(void)
+{
+    struct buf buf = BUF_INIT(100);
+    struct json_writer w;
+
+    json_writer_init(&w, &buf, false);
+    (void)json_writer_end(&w);
+}
+
 static void misuse_two_documents(void)
 {
     struct buf buf = BUF_INIT(100);
@@ -356,6 +366,7 @@ static void our_own_mistakes_abort(void **state)
     static void (*const misuses[])(void) = {
         misuse_key_in_array,    misuse_no_key_in_object, misuse_wrong_end,
         misuse_open_at_the_end, misuse_two_documents,    misuse_too_deep,
+        misuse_nothing_written,
     };
 
     (void)state;
@@ -371,6 +382,7 @@ static void our_own_mistakes_abort(void **state)
 struct request {
     char *name;
     uint64_t count;
+    uint64_t free;
     int64_t offset;
     double ratio;
     bool is_on;
@@ -384,6 +396,7 @@ struct request {
 static const struct bind_field fields[] = {
     { "name", BIND_STR, AT(name), BIND_REQUIRED, 0, 0 },
     { "count", BIND_U64, AT(count), 0, 1, 600 },
+    { "free", BIND_U64, AT(free), 0, 0, 0 },
     { "offset", BIND_I64, AT(offset), 0, 0, 0 },
     { "ratio", BIND_DOUBLE, AT(ratio), 0, 0, 10 },
     { "on", BIND_BOOL, AT(is_on), 0, 0, 0 },
@@ -498,6 +511,8 @@ static void an_error_names_the_key_and_what_it_must_be(void **state)
         { "{\"name\":\"x\",\"count\":601}", -ERANGE, "key 'count' must be from 1 to 600" },
         { "{\"name\":\"x\",\"count\":-1}", -ERANGE, "key 'count' must be from 1 to 600" },
         { "{\"name\":\"x\",\"count\":-0}", -ERANGE, "key 'count' must be from 1 to 600" },
+        { "{\"name\":\"x\",\"free\":-1}", -ERANGE, "key 'free' must be at least 0" },
+        { "{\"name\":\"x\",\"a b\":1}", -EINVAL, "unknown key 'a b'" },
         { "{\"name\":\"x\",\"ratio\":-0.1}", -ERANGE, "key 'ratio' must be from 0 to 10" },
         { "{\"name\":\"x\",\"ratio\":10.1}", -ERANGE, "key 'ratio'" },
         { "{\"name\":\"x\",\"ratio\":\"1\"}", -EINVAL, "key 'ratio' must be a number" },
@@ -514,6 +529,25 @@ static void an_error_names_the_key_and_what_it_must_be(void **state)
     (void)state;
     for (size_t i = 0; i < N_ELEMENTS(rows); i++)
         refused(&strict, rows[i].text, strlen(rows[i].text), rows[i].code, rows[i].says);
+}
+
+static void bounds_are_included(void **state)
+{
+    static const char *const texts[] = {
+        "{\"name\":\"x\",\"count\":1,\"free\":0,\"ratio\":0,\"offset\":0}",
+        "{\"name\":\"x\",\"count\":600,\"free\":9223372036854775807,\"ratio\":10}",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < N_ELEMENTS(texts); i++) {
+        struct request request = { .free = 7, .ratio = 7 };
+
+        assert_int_equal(bind_text(&strict, texts[i], strlen(texts[i]), &request, NULL), 0);
+        assert_int_equal(request.count, i ? 600 : 1);
+        assert_true(request.free == (i ? INT64_MAX : 0));
+        assert_true(request.ratio == (i ? 10 : 0));
+        bind_clear(&strict, &request);
+    }
 }
 
 static void unknown_keys_may_be_ignored(void **state)
@@ -593,6 +627,20 @@ static void nesting_ends_at_64(void **state)
     refused(&strict, buf.data, buf.len, -EINVAL, "nested deeper than 64");
 }
 
+static void what_lies_side_by_side_is_not_nested(void **state)
+{
+    cleanup_buf struct buf buf = BUF_INIT(10000);
+    struct request request = { 0 };
+
+    (void)state;
+    (void)buf_puts(&buf, "{\"name\":\"x\",\"any\":[0");
+    for (int i = 0; i < 200; i++)
+        (void)buf_puts(&buf, i % 2 ? ",[]" : ",{}");
+    (void)buf_puts(&buf, "]}");
+    assert_int_equal(bind_text(&strict, buf.data, buf.len, &request, NULL), 0);
+    bind_clear(&strict, &request);
+}
+
 static void a_text_over_its_cap_is_refused_unread(void **state)
 {
     static char deep[100001];
@@ -644,11 +692,13 @@ int main(void)
         cmocka_unit_test(what_is_absent_or_null_keeps_its_default),
         cmocka_unit_test(empty_lists_are_lists),
         cmocka_unit_test(an_error_names_the_key_and_what_it_must_be),
+        cmocka_unit_test(bounds_are_included),
         cmocka_unit_test(unknown_keys_may_be_ignored),
         cmocka_unit_test(what_is_not_json_is_refused),
         cmocka_unit_test(what_is_no_object_is_refused),
         cmocka_unit_test(a_key_given_twice_is_refused_at_any_depth),
         cmocka_unit_test(nesting_ends_at_64),
+        cmocka_unit_test(what_lies_side_by_side_is_not_nested),
         cmocka_unit_test(a_text_over_its_cap_is_refused_unread),
         cmocka_unit_test(every_byte_survives_the_way_there_and_back),
     };

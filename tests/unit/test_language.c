@@ -113,6 +113,19 @@ static void shebang_lines_find_them(void **state)
     assert_null(language_by_shebang(NULL, 0));
 }
 
+static void runtimes_that_read_their_groups_are_given_them(void **state)
+{
+    static const char *const names[] = { "javascript", "typescript", "go", "java" };
+    size_t n = 0;
+
+    (void)state;
+    for (size_t i = 0; language_at(i); i++)
+        n += language_at(i)->wants_groups;
+    assert_int_equal(n, N_ELEMENTS(names));
+    for (size_t i = 0; i < N_ELEMENTS(names); i++)
+        assert_true(language_by_name(names[i])->wants_groups);
+}
+
 static void no_name_alias_or_ending_belongs_to_two(void **state)
 {
     (void)state;
@@ -154,6 +167,7 @@ static void code_without_a_name_gets_one(void **state)
     check_name("javascript", "import{a} from 'b'", "main.mjs");
     check_name("javascript", "export const x = 1", "main.mjs");
     check_name("javascript", "important()", "main.js");
+    check_name("javascript", "return 'x'", "main.js");
     check_name("javascript", "import('fs')", "main.js");
     check_name("javascript", "import x from 'y'; const z = require('z')", "main.js");
 }
@@ -173,6 +187,11 @@ static void java_files_are_named_after_their_class(void **state)
     check_name("java", "// public class X\n/* public class Y */ class Z {}", "Z.java");
     check_name("java", "class A { String s = \"} public class B {\"; char c = '\"'; }", "A.java");
     check_name("java", "class A { String s = \"\"\"\n } public class B { \"\\\"\"\"; }", "A.java");
+    check_name("java", "class A { String s = \"\\\"} public class B {\"; }", "A.java");
+    check_name("java", "class A { char c = '\\''; char d = '}'; } class B {}", "A.java");
+    check_name("java", "class A { char c = '\\''; String s = \"'} public class B {\"; }", "A.java");
+    check_name("java", "class A { String s = \"\"\"\n \\\"\"\" } public class B { \"\"\"; }",
+               "A.java");
     check_name("java", "class A { public class B {} }", "A.java");
     check_name("java", "import a.b.class; class \xc3\x84 {}", "\xc3\x84.java");
 }
@@ -450,6 +469,7 @@ int main(void)
         cmocka_unit_test(names_and_aliases_find_them_in_any_case),
         cmocka_unit_test(endings_find_them),
         cmocka_unit_test(shebang_lines_find_them),
+        cmocka_unit_test(runtimes_that_read_their_groups_are_given_them),
         cmocka_unit_test(no_name_alias_or_ending_belongs_to_two),
         cmocka_unit_test(code_without_a_name_gets_one),
         cmocka_unit_test(java_files_are_named_after_their_class),

@@ -174,11 +174,17 @@ static void limits_are_shown_as_people_write_them(void **state)
         uint64_t value;
         const char *text;
     } rows[] = {
-        { LIMIT_WALL, 250, "250 ms" }, { LIMIT_WALL, 30000, "30 s" },
-        { LIMIT_WALL, 1500, "1.5 s" }, { LIMIT_WALL, 1005, "1.005 s" },
-        { LIMIT_CPUS, 500, "0.5" },    { LIMIT_CPUS, 1000, "1" },
-        { LIMIT_CPUS, 2250, "2.25" },  { LIMIT_MEMORY, 512 << 20, "512 MiB" },
-        { LIMIT_PIDS, 128, "128" },    { LIMIT_CPUS, 1050, "1.05" },
+        { LIMIT_WALL, 250, "250 ms" },
+        { LIMIT_WALL, 1000, "1 s" },
+        { LIMIT_WALL, 30000, "30 s" },
+        { LIMIT_WALL, 1500, "1.5 s" },
+        { LIMIT_WALL, 1005, "1.005 s" },
+        { LIMIT_CPUS, 500, "0.5" },
+        { LIMIT_CPUS, 1000, "1" },
+        { LIMIT_CPUS, 2250, "2.25" },
+        { LIMIT_MEMORY, 512 << 20, "512 MiB" },
+        { LIMIT_PIDS, 128, "128" },
+        { LIMIT_CPUS, 1050, "1.05" },
     };
     char text[NUM_TEXT_MAX];
 

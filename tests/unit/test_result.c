@@ -224,9 +224,10 @@ static void counters_that_did_not_decide_are_listed(void **state)
 
     (void)state;
     make(&result);
+    result.steps[0].facts.disk_free = 0;
+    has(&result, "\"events\":[\"disk_full\"]");
     result.steps[0].facts.oom_kills = 1;
     result.steps[0].facts.pids_hits = 2;
-    result.steps[0].facts.disk_free = 0;
     has(&result, "\"events\":[\"oom_kill\",\"pids_max\",\"disk_full\"]");
     result.steps[0].facts.code = 1;
     result.steps[0].verdict = VERDICT_MEMORY;
