@@ -9,11 +9,12 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What a small request may take on a machine that is out of breath. */
-#define REQUEST_MS 10000
+/* What building a box may take on a machine that is out of breath. */
+#define BUILD_MS 20000
 
 /* Room for what runs need besides their own limits (SECURITY.md: rlimits). */
 #define NOFILE_SOFT    1024
@@ -27,6 +28,7 @@ struct box {
     const struct box_ops *ops;
     const struct box_spec *spec; /* until it is settled */
     int settled;                 /* 0: not yet, 1: it stands, negative: it does not */
+    wall_set without;
     uint64_t ready_ns;
     uint32_t setup_seq;
     uint32_t limits_seq;
@@ -49,6 +51,11 @@ struct receipt *box_receipt_edit(struct box *box)
 const struct receipt *box_receipt(const struct box *box)
 {
     return &box->receipt;
+}
+
+wall_set box_without(const struct box *box)
+{
+    return box->without;
 }
 
 struct link *box_link(struct box *box)
@@ -138,18 +145,37 @@ static int glove_greet(struct box *box, const struct box_spec *spec, struct gb_e
     return r;
 }
 
-static int glove_answers(struct box *box, struct gb_err *err)
+/* Waits for one event on a box that is being built. */
+static int settle_step(struct box *box, uint64_t deadline_ns, struct gb_err *err)
 {
-    uint64_t deadline_ns = clock_after_ms(REQUEST_MS);
+    struct pollfd watch = { .fd = box->ops->watch_fd(box), .events = POLLIN };
+    int r = link_pump(box->link, deadline_ns, &watch, 1, err);
+
+    if (r < 0 || watch.revents)
+        return box->ops->lost(box, box->spec, err);
+    if (r == 0 && clock_poll_ms(deadline_ns) == 0)
+        return gb_fail(err, -ETIMEDOUT, GB_BLAME_PEER, "the box was not built in time");
+    return 0;
+}
+
+/* The glove's answer to its set-up is the sign that the box stands. */
+static int await_setup(struct box *box, struct gb_err *err)
+{
+    uint64_t deadline_ns = clock_after_ms(BUILD_MS);
     uint32_t step = 0;
     uint64_t abi = 0;
-    uint64_t none;
-    int r = link_await(box->link, box->setup_seq, deadline_ns, &abi, &step, err);
+    int r;
 
+    while ((r = link_answer(box->link, box->setup_seq, &abi, &step)) == 0) {
+        r = settle_step(box, deadline_ns, err);
+        if (r < 0)
+            return r;
+    }
     if (r < 0)
         return setup_failed(box->spec, r, step, err);
     box->receipt.landlock = (unsigned)abi;
-    return link_await(box->link, box->limits_seq, deadline_ns, &none, &step, err);
+    box->ready_ns = clock_now_ns();
+    return link_await(box->link, box->limits_seq, deadline_ns, &abi, &step, err);
 }
 
 int box_settle(struct box *box, struct gb_err *err)
@@ -159,10 +185,7 @@ int box_settle(struct box *box, struct gb_err *err)
     if (box->settled)
         return box->settled > 0 ? 0
                                 : gb_fail(err, box->settled, GB_BLAME_HOST, "the box was not built");
-    r = box->ops->settle(box, box->spec, err);
-    box->ready_ns = clock_now_ns();
-    if (r == 0)
-        r = glove_answers(box, err);
+    r = await_setup(box, err);
     box->settled = r < 0 ? r : 1;
     box->spec = NULL;
     return r;
@@ -184,32 +207,56 @@ static int box_start(struct box *box, const struct box_spec *spec, struct gb_err
     return r < 0 ? r : glove_greet(box, spec, err);
 }
 
-int box_begin(const struct box_spec *spec, struct box **ret, struct gb_err *err)
+static int begin_without(const struct box_spec *spec, const struct box_ops *ops, wall_set without,
+                         struct box **ret, struct gb_err *err)
 {
-    const struct box_ops *ops = box_backend(spec->backend, err);
-    struct box *box;
+    struct box *box = calloc(1, sizeof(*box) + ops->state_size);
     int r;
 
-    if (spec->ret_broken)
-        *spec->ret_broken = -1;
-    if (!ops)
-        return -EINVAL;
-    r = limits_check(&spec->limits, err);
-    if (r < 0)
-        return r;
-    box = calloc(1, sizeof(*box) + ops->state_size);
     if (!box)
         return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for a box");
     box->ops = ops;
     box->spec = spec;
+    box->without = without;
     box->receipt = (struct receipt){ .backend = ops->name, .limits = spec->limits };
     r = box_start(box, spec, err);
+    /* Where walls may be missing the box is waited for: what fails decides what comes next. */
+    if (r == 0 && spec->may_miss)
+        r = box_settle(box, err);
     if (r < 0) {
         (void)box_close(box);
         return r;
     }
     *ret = box;
     return 0;
+}
+
+int box_begin(const struct box_spec *asked, struct box **ret, struct gb_err *err)
+{
+    const struct box_ops *ops = box_backend(asked->backend, err);
+    struct box_spec spec = *asked;
+    wall_set without = 0;
+    int broken = -1;
+    int r;
+
+    if (asked->ret_broken)
+        *asked->ret_broken = -1;
+    if (!ops)
+        return -EINVAL;
+    r = limits_check(&asked->limits, err);
+    if (r < 0)
+        return r;
+    if (!asked->may_miss)
+        return begin_without(asked, ops, 0, ret, err);
+    spec.ret_broken = &broken;
+    do {
+        without |= broken >= 0 ? 1u << broken : 0;
+        broken = -1;
+        r = begin_without(&spec, ops, without, ret, err);
+    } while (r < 0 && broken >= 0 && asked->may_miss & ~without & 1u << broken);
+    if (r < 0 && asked->ret_broken)
+        *asked->ret_broken = broken;
+    return r;
 }
 
 int box_open(const struct box_spec *spec, struct box **ret, struct gb_err *err)

@@ -38,6 +38,7 @@ struct box_spec {
     const char *workdir;           /* made if it is not there; below a writable place */
     const char *run_dir;           /* native: where the slots are */
     uint32_t uid_base;             /* native, as root: first id of boxes */
+    uint64_t ttl_ms;               /* the box ends by itself so long after its start; 0: never */
     const struct box_file *seed;   /* a small file for the working directory, or NULL */
     int *ret_broken;               /* may be NULL; told on failure: the wall it was, or -1 */
 };
@@ -169,8 +170,9 @@ struct box_ops {
      * failure destroy() is still called. */
     int (*start)(struct box *box, const struct box_spec *spec, int *ret_link_fd,
                  struct gb_err *err);
-    /* Waits until the glove runs. */
-    int (*settle)(struct box *box, const struct box_spec *spec, struct gb_err *err);
+    /* The watched descriptor or the end of the link says that there is no box: tells why.  Always
+     * negative. */
+    int (*lost)(struct box *box, const struct box_spec *spec, struct gb_err *err);
     /* Makes the groups of a run and gives the descriptors that the glove joins it with: first the
      * v2 directory if *ret_has_v2, then v1 `tasks` files; they stay the backend's. */
     int (*run_open)(struct box *box, const struct limits *limits, int *fds, size_t *n_fds,
@@ -181,10 +183,8 @@ struct box_ops {
     int (*run_kill)(struct box *box, struct gb_err *err);
     /* Kills, waits until it is empty, reads the counters into *ret, removes the groups. */
     int (*run_close)(struct box *box, struct box_run_end *ret, struct gb_err *err);
-    /* Readable when the backend has lost its hold on the box; -1 when it cannot. */
+    /* Readable when the backend has lost its hold on the box. */
     int (*watch_fd)(struct box *box);
-    /* Kill the box by itself after so many ms, even when the host is stuck; 0 takes it back. */
-    void (*deadline)(struct box *box, uint64_t ms);
     /* Releases all, from any state; the number of survivors. */
     uint32_t (*destroy)(struct box *box);
 };
@@ -201,5 +201,6 @@ const struct box_ops *box_backend(const char *name, struct gb_err *err);
 void *box_state(struct box *box);
 struct receipt *box_receipt_edit(struct box *box);
 struct link *box_link(struct box *box);
+wall_set box_without(const struct box *box); /* walls to leave out, because they failed before */
 const struct box_ops *box_ops_of(const struct box *box);
 void box_set_path(struct box *box, char *path); /* takes it over */

@@ -32,6 +32,7 @@ struct sender {
     uint64_t mark;
     uint32_t where;
     bool is_answered;
+    bool is_settled;
     struct gb_err *err;
 };
 
@@ -65,9 +66,14 @@ static int send_all(struct sender *s, const void *bytes, size_t len, bool fin)
             stall_ns = clock_after_ms(STALL_MS);
             continue;
         }
-        r = box_settle(s->box, s->err);
-        if (r < 0)
-            return r;
+        /* Waiting for the box may have brought credit: look again before waiting for more. */
+        if (!s->is_settled) {
+            r = box_settle(s->box, s->err);
+            if (r < 0)
+                return r;
+            s->is_settled = true;
+            continue;
+        }
         r = link_answer(s->link, s->seq, &s->mark, &s->where);
         s->is_answered = r != 0;
         if (r < 0)

@@ -80,7 +80,7 @@ int link_new(int fd, struct link **ret, struct gb_err *err)
     link->fd = take_fd(&owned);
     link->next_seq = 1;
     link->next_channel = 2;
-    link->out = (struct buf)BUF_INIT(LINK_QUEUE_MAX + WIRE_FRAME_MAX);
+    link->out = (struct buf)BUF_INIT(2 * LINK_QUEUE_MAX + WIRE_FRAME_MAX);
     wire_reader_init(&link->reader);
     *ret = link;
     return 0;
@@ -141,14 +141,24 @@ static size_t queued(const struct link *link)
     return link->out.len - link->out_at;
 }
 
+/* What was sent is cut off once it is the larger part: the buffer is bounded by what is queued, not
+ * by what has ever gone through. */
+static void queue_compact(struct link *link)
+{
+    size_t left = queued(link);
+
+    if (link->out_at == 0 || link->out_at < left)
+        return;
+    memmove(link->out.data, link->out.data + link->out_at, left);
+    link->out.len = left;
+    link->out_at = 0;
+}
+
 static int queue_frame(struct link *link, size_t len)
 {
     if (queued(link) + len > LINK_QUEUE_MAX)
         return -EAGAIN;
-    if (link->out_at > 0 && link->out_at == link->out.len) {
-        buf_reset(&link->out);
-        link->out_at = 0;
-    }
+    queue_compact(link);
     return buf_add(&link->out, link->frame, len);
 }
 

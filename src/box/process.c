@@ -27,9 +27,6 @@
 /* After a kill: how long the EXIT and the end of the output may take. */
 #define DRAIN_MS 2000
 
-/* The backend's own kill comes so much behind the limit: only when the host is stuck. */
-#define DEADLINE_SLACK_MS 250
-
 /* CPU time is looked at when it could be used up, but not more often than this. */
 #define CPU_LOOK_MS 10
 
@@ -248,10 +245,10 @@ static void check_limits(struct process *p)
         return;
     if (p->end->kill == BOX_KILL_OUTPUT)
         kill_for(p, BOX_KILL_OUTPUT);
-    else if (p->is_unwanted)
-        kill_for(p, BOX_KILL_CANCEL);
     else if (now >= p->wall_deadline_ns)
         kill_for(p, BOX_KILL_WALL);
+    else if (p->is_unwanted)
+        kill_for(p, BOX_KILL_CANCEL);
     else
         check_cpu(p, now);
 }
@@ -350,9 +347,14 @@ static int drain(struct process *p, struct gb_err *err)
     return 0;
 }
 
+/* A box that ended by itself behind the limit, because its caller was stuck, timed out. */
 static void note_lost(struct process *p)
 {
-    if (link_is_lost(box_link(p->box)) && !p->end->has_exited && !p->end->exec_error)
+    if (!link_is_lost(box_link(p->box)) || p->end->has_exited || p->end->exec_error)
+        return;
+    if (p->end->kill == BOX_KILL_NONE && clock_now_ns() >= p->wall_deadline_ns)
+        p->end->kill = BOX_KILL_WALL;
+    if (p->end->kill == BOX_KILL_NONE)
         p->end->is_lost = true;
 }
 
@@ -365,7 +367,6 @@ static void clock_start(struct process *p, uint64_t asked_ns)
     p->wall_deadline_ns = p->started_ns + p->spec->limits.wall_ms * NS_PER_MS;
     p->cpu_look_ns = p->started_ns + p->spec->limits.cpu_ms * 1000 /
                                          p->spec->limits.cpu_milli * NS_PER_MS;
-    box_ops_of(p->box)->deadline(p->box, p->spec->limits.wall_ms + DEADLINE_SLACK_MS);
 }
 
 int box_run(struct box *box, const struct box_run_spec *spec, struct box_run_end *ret,
@@ -394,7 +395,6 @@ int box_run(struct box *box, const struct box_run_spec *spec, struct box_run_end
     if (ret->wall_ns == 0)
         ret->wall_ns = clock_now_ns() - p.started_ns;
     closed = box_ops_of(box)->run_close(box, ret, err);
-    box_ops_of(box)->deadline(box, 0);
     if (r == 0 && closed == 0 && p.is_started)
         r = drain(&p, &lost);
     note_lost(&p);
@@ -402,7 +402,7 @@ int box_run(struct box *box, const struct box_run_spec *spec, struct box_run_end
     close_channels(&p);
     if (closed < 0)
         return closed;
-    if (r < 0 && !ret->is_lost && !ret->has_exited)
+    if (r < 0 && !ret->is_lost && !ret->has_exited && ret->kill == BOX_KILL_NONE)
         return lost.code ? (*err = lost, r) : r;
     return 0;
 }

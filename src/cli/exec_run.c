@@ -31,6 +31,9 @@
 /* Kept per piece when the terminal is protected; a piece grows at most fourfold. */
 #define SHOWN_MAX (1024 * 1024)
 
+/* Glovebox itself failed. */
+#define EXIT_FAILED 125
+
 /* A stream of ours that output of the box goes to. */
 struct sink {
     int fd;
@@ -197,15 +200,22 @@ static int execute(const struct exec_args *args, const struct settings *settings
 }
 
 /* The exit code; negative when there is an error to be printed.  With --json the document has told
- * how the run failed, unless nobody got it. */
+ * the error, unless nobody got it; a run that went well is no success all the same. */
 static int tell(const struct exec_args *args, const struct settings *settings,
                 struct run_result *result, int r, struct gb_err *err)
 {
-    if (args->is_json)
-        r = print_json(result, err);
-    else if (r >= 0)
+    int code = run_result_exit_code(result);
+
+    /* Once a program has run the command line is not to blame. */
+    if (r < 0 && result->n_steps > 0)
+        err->blame = GB_BLAME_HOST;
+    if (r >= 0 && !args->is_json)
         print_hint(result, settings->color);
-    return r < 0 ? r : run_result_exit_code(result);
+    if (args->is_json && print_json(result, err) < 0)
+        return err->code;
+    if (r < 0 && args->is_json)
+        return code ? code : EXIT_FAILED;
+    return r < 0 ? r : code;
 }
 
 int exec_run(const struct exec_args *args, const struct settings *settings, struct gb_err *err)

@@ -24,6 +24,7 @@
 struct unpacker {
     int dir_fd;
     int parent_fd; /* of the present item */
+    int mark_fd;   /* where the last file went: dir_fd itself may be read-only */
     int fd;
     unsigned names; /* how many were tried */
     char name[NAME_SIZE];
@@ -141,6 +142,9 @@ static int on_done(void *user)
     if (fchmod(u->fd, u->mode & 0777) < 0 ||
         renameat(u->parent_fd, u->name, u->parent_fd, u->last) < 0)
         return -errno;
+    if (u->mark_fd >= 0)
+        close(u->mark_fd);
+    u->mark_fd = take_fd(&u->parent_fd);
     item_close(u);
     return 0;
 }
@@ -178,13 +182,14 @@ static uint64_t ctime_ns(const struct stat *st)
  * that follows a look at the last: hence the look and the change. */
 static int read_mark(struct unpacker *u, uint64_t *ret)
 {
-    cleanup_close int fd = open_new(u, u->dir_fd);
+    int dir_fd = u->mark_fd >= 0 ? u->mark_fd : u->dir_fd;
+    cleanup_close int fd = open_new(u, dir_fd);
     struct stat st;
 
     if (fd < 0)
         return fd;
     if (fstat(fd, &st) < 0 || fchmod(fd, 0400) < 0 || fstat(fd, &st) < 0 ||
-        unlinkat(u->dir_fd, u->name, 0) < 0)
+        unlinkat(dir_fd, u->name, 0) < 0)
         return -errno;
     *ret = ctime_ns(&st);
     return 0;
@@ -196,7 +201,7 @@ static const struct crate_caps caps = { .files = UINT64_MAX, .bytes = UINT64_MAX
 int unpack(const struct msg_put *put, int pipe_fd, uint64_t *ret_mark, enum glove_step *ret_step)
 {
     static struct crate_reader reader;
-    struct unpacker u = { .parent_fd = -1, .fd = -1 };
+    struct unpacker u = { .parent_fd = -1, .mark_fd = -1, .fd = -1 };
     int r;
 
     *ret_step = GLOVE_STEP_FILE;

@@ -18,6 +18,9 @@
 /* Where compiled things go: writable, executable, not in the workspace. */
 #define BUILD_OUT "/tmp/.glovebox-build"
 
+#define TTL_SLACK_MS 1000
+#define TTL_FILES_MS 120000
+
 /* Exit codes of a program that could not be executed, as shells have them. */
 #define EXIT_NOT_FOUND  127
 #define EXIT_NOT_USABLE 126
@@ -256,6 +259,16 @@ static bool can_plant(const struct run_request *request)
            request->code_len <= BOX_SEED_MAX;
 }
 
+/* The second line behind a caller who is stuck (nobody reads the output): the box ends by itself a
+ * moment after the last step must have ended.  Files on their way need time besides. */
+static uint64_t ttl_of(const struct run_request *request)
+{
+    uint64_t steps = request->language && request->language->compile ? 2 : 1;
+    bool has_files = request->n_inputs || request->n_outputs || request->workspace;
+
+    return steps * request->box->limits.wall_ms + (has_files ? TTL_FILES_MS : TTL_SLACK_MS);
+}
+
 static int run_and_close(struct execution *x, struct gb_err *err)
 {
     int r = run_in_box(x, err);
@@ -283,6 +296,7 @@ int run_execute(const struct run_request *asked, struct run_result *result, stru
 
     request.box = &spec;
     spec.ret_broken = &broken;
+    spec.ttl_ms = ttl_of(asked);
     spec.seed = can_plant(asked) ? &seed : NULL;
     r = prepare(&x, &failure);
     if (r == 0)

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/path.h"
 #include "base/sys.h"
 #include "spawner/idmap.h"
 
@@ -23,7 +24,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -42,7 +42,22 @@ static int fail(struct failure *ret, size_t step, enum spawn_where where, uint32
 
 /* ---- slot and record --------------------------------------------------------------------------- */
 
-static int record_sweep(char *record, size_t len, uint32_t *ret_survivors)
+/* A group of this slot, by its name "glovebox-…<slot>"?  Whatever else a damaged record names is not
+ * ours to kill. */
+static bool is_own_group(const char *path, uint32_t slot)
+{
+    static const char place[] = "/sys/fs/cgroup/";
+    static const char prefix[] = "glovebox-";
+    const char *name = path_base(path);
+    char ending[16];
+    int n = snprintf(ending, sizeof(ending), "-%u", slot);
+
+    return strncmp(path, place, strlen(place)) == 0 && path_is_clean_absolute(path) &&
+           strncmp(name, prefix, strlen(prefix)) == 0 &&
+           strcmp(name + strlen(name) - (size_t)n, ending) == 0;
+}
+
+static int record_sweep(char *record, size_t len, uint32_t slot, uint32_t *ret_survivors)
 {
     static const char key[] = "group ";
     int result = 0;
@@ -55,7 +70,7 @@ static int record_sweep(char *record, size_t len, uint32_t *ret_survivors)
         if (!end)
             break; /* a torn last line: what it names was not made yet */
         *end = '\0';
-        if (strncmp(line, key, strlen(key)) == 0) {
+        if (strncmp(line, key, strlen(key)) == 0 && is_own_group(line + strlen(key), slot)) {
             int r = group_sweep(line + strlen(key), SWEEP_MS, &left);
 
             if (r < 0)
@@ -93,7 +108,7 @@ static int take_slot(struct box *box, struct failure *ret)
 
     if (r < 0)
         return fail(ret, 0, SPAWN_WHERE_SLOT, 0, r, "");
-    r = len > 0 ? record_sweep(record, len, &survivors) : 0;
+    r = len > 0 ? record_sweep(record, len, box->slot.number, &survivors) : 0;
     return r < 0 ? fail(ret, 0, SPAWN_WHERE_SLOT, 0, r, "sweeping what a dead owner left") : 0;
 }
 
@@ -106,7 +121,7 @@ static int sweep_slot(const struct plan *plan, uint32_t number, uint32_t *ret_su
 
     if (r < 0)
         return r == -EWOULDBLOCK ? 0 : r;
-    r = record_sweep(record, len, ret_survivors);
+    r = record_sweep(record, len, number, ret_survivors);
     if (r == 0)
         slot_release(&slot);
     else
@@ -175,25 +190,6 @@ static int groups_make(struct box *box, struct failure *ret)
         r = group_make_anew(&step, box->slot.number, &box->groups[i]);
         if (r < 0)
             return fail(ret, box->group_steps[i], SPAWN_WHERE_GROUP, step.wall, r,
-                        box->groups[i].path);
-    }
-    return 0;
-}
-
-static int groups_check(const struct box *box, struct failure *ret)
-{
-    char path[64];
-    char text[8192];
-
-    (void)snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)box->pid);
-    if (fd_read_text(AT_FDCWD, path, text, sizeof(text)) < 0)
-        return fail(ret, 0, SPAWN_WHERE_JOIN, 0, -ESRCH, path);
-    for (size_t i = 0; i < box->n_groups; i++) {
-        struct msg_group step;
-
-        (void)plan_decode(box->plan, box->group_steps[i], &step);
-        if (group_check(&step, &box->groups[i], text) < 0)
-            return fail(ret, box->group_steps[i], SPAWN_WHERE_JOIN, step.wall, -ESRCH,
                         box->groups[i].path);
     }
     return 0;
@@ -294,65 +290,43 @@ static int clone_child(struct box *box, struct child *child, struct failure *ret
     return 0;
 }
 
-/* The child's last word: a failure, or the end of the pipe when the glove runs. */
-static int await_glove(int status_fd, struct failure *ret)
-{
-    ssize_t n = fd_read_full(status_fd, ret, sizeof(*ret));
-
-    if (n == 0)
-        return 0;
-    if (n != (ssize_t)sizeof(*ret))
-        return fail(ret, 0, SPAWN_WHERE_EXEC, 0, -EIO, "");
-    ret->detail[sizeof(ret->detail) - 1] = '\0';
-    return -1;
-}
-
-/* Between the clone and "go": ids, and whether the child is in its groups. */
-static int settle_child(struct box *box, int sync_fd, int status_fd, struct failure *ret)
+/* The child waits for its ids. */
+static int settle_child(struct box *box, int go_fd, struct failure *ret)
 {
     struct idmap map;
-    char byte;
     int r = idmap_read(box->plan, &map);
 
     if (r == 0)
         r = idmap_apply(box->plan, &map, box->slot.number, box->pid);
     if (r < 0)
         return fail(ret, 0, SPAWN_WHERE_MAP, 0, r, box->plan->head.uid_tool);
-    if (fd_read_full(sync_fd, &byte, 1) != 1)
-        return await_glove(status_fd, ret) < 0
-                   ? -1
-                   : fail(ret, 0, SPAWN_WHERE_JOIN, 0, -ESRCH, "the child died");
-    if (groups_check(box, ret) < 0)
-        return -1;
-    r = fd_write_full(sync_fd, "g", 1);
-    return r < 0 ? fail(ret, 0, SPAWN_WHERE_JOIN, 0, r, "") : 0;
+    /* A child that is gone has told why. */
+    (void)fd_write_full(go_fd, "g", 1);
+    return 0;
 }
 
-static int start_child(struct box *box, struct failure *ret)
+static int start_child(struct box *box, int control_fd, struct failure *ret)
 {
-    cleanup_close int sync_ours = -1;
-    cleanup_close int status_ours = -1;
-    int sync[2];
-    int status[2];
-    struct child child = { .plan = box->plan, .groups = box->groups, .n_groups = box->n_groups };
-    int r;
+    cleanup_close int go_out = -1;
+    cleanup_close int go_in = -1;
+    int go[2];
+    struct child child = {
+        .plan = box->plan,
+        .groups = box->groups,
+        .n_groups = box->n_groups,
+        .group_steps = box->group_steps,
+        .control_fd = control_fd,
+    };
 
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sync) < 0)
+    if (pipe2(go, O_CLOEXEC) < 0)
         return fail(ret, 0, SPAWN_WHERE_CLONE, 0, -errno, "");
-    sync_ours = sync[0];
-    child.sync_fd = sync[1];
-    if (pipe2(status, O_CLOEXEC) < 0) {
-        close(sync[1]);
-        return fail(ret, 0, SPAWN_WHERE_CLONE, 0, -errno, "");
-    }
-    status_ours = status[0];
-    child.status_fd = status[1];
-    r = clone_child(box, &child, ret);
-    close(sync[1]);
-    close(status[1]);
-    if (r < 0 || settle_child(box, sync_ours, status_ours, ret) < 0)
+    go_in = go[0];
+    go_out = go[1];
+    child.go_fd = go_in;
+    child.parent_go_fd = go_out;
+    if (clone_child(box, &child, ret) < 0)
         return -1;
-    return await_glove(status_ours, ret);
+    return settle_child(box, go_out, ret);
 }
 
 /* The glove's program, its end of the link and the trees belong to the child alone now: as long as
@@ -379,14 +353,14 @@ int box_prepare(struct box *box, struct plan *plan, struct failure *ret)
     return groups_make(box, ret);
 }
 
-int box_build(struct box *box, struct failure *ret)
+int box_build(struct box *box, int control_fd, struct failure *ret)
 {
     struct plan *plan = box->plan;
     int r;
 
     if (plan->head.flags & PLAN_FLAG_ROOT && trees_open(plan, ret) < 0)
         return -1;
-    r = start_child(box, ret);
+    r = start_child(box, control_fd, ret);
     drop_child_fds(plan);
     return r;
 }

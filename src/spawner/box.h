@@ -2,7 +2,7 @@
 /* spawner/box.h - the life of one native box, from its plan to the last trace of it.
  *
  *    box_prepare() slot → groups
- *    box_build()   trees → clone → ids → join → steps → glove
+ *    box_build()   trees → clone → ids; the child goes on by itself: join → steps → glove
  *    box_destroy() kill → wait for PID 1 → remove groups → give the slot back
  *
  * PID 1 of a pid namespace is waited for only after every other process in it is gone, so its end
@@ -30,9 +30,10 @@ struct box {
     int pidfd;
 };
 
-/* 0, or -1 and *ret; box_destroy() is owed in both cases. */
+/* 0, or -1 and *ret; box_destroy() is owed in both cases.  What fails in the child itself it tells
+ * over the control socket, and then its end is the box's. */
 int box_prepare(struct box *box, struct plan *plan, struct failure *ret);
-int box_build(struct box *box, struct failure *ret);
+int box_build(struct box *box, int control_fd, struct failure *ret);
 
 /* Kills and removes all.  0, or -EBUSY when after about two seconds something still lives, counted
  * in *ret_survivors; it may be called again then. */

@@ -440,9 +440,25 @@ static const struct {
 
 static void die(const struct child *child, const struct failure *failure) __attribute__((noreturn));
 
+void failure_send(int control_fd, const struct failure *failure)
+{
+    struct msg_failed failed = {
+        .step = failure->step,
+        .wall = failure->wall,
+        .where = failure->where,
+        .error = failure->error,
+        .detail = failure->detail,
+    };
+    uint8_t frame[sizeof(failure->detail) + 64];
+    int n = msg_encode(MSG_FAILED, 0, 0, &failed, frame, sizeof(frame));
+
+    if (n > 0)
+        (void)fd_send(control_fd, frame, (size_t)n, NULL, 0, 0);
+}
+
 static void die(const struct child *child, const struct failure *failure)
 {
-    (void)fd_write_full(child->status_fd, failure, sizeof(*failure));
+    failure_send(child->control_fd, failure);
     _exit(1);
 }
 
@@ -479,18 +495,36 @@ static void run_step(const struct child *child, struct builder *b, size_t i)
     }
 }
 
-/* The v1 groups, while this process is still its spawner's user; then the spawner looks whether
- * all went right, maps the ids and lets the child go on. */
+/* Is this process really where its limits are? */
+static void check_groups(const struct child *child)
+{
+    static char text[8192];
+    struct msg_group step;
+
+    if (fd_read_text(AT_FDCWD, "/proc/self/cgroup", text, sizeof(text)) < 0)
+        die_at(child, 0, SPAWN_WHERE_JOIN, 0, "/proc/self/cgroup");
+    for (size_t i = 0; i < child->n_groups; i++) {
+        (void)plan_decode(child->plan, child->group_steps[i], &step);
+        if (group_check(&step, &child->groups[i], text) == 0)
+            continue;
+        errno = ESRCH;
+        die_at(child, child->group_steps[i], SPAWN_WHERE_JOIN, step.wall, child->groups[i].path);
+    }
+}
+
+/* The v1 groups, while this process is still its spawner's user; the v2 one it was born in. */
 static void join(const struct child *child)
 {
-    char byte = 'j';
+    char byte;
 
+    close(child->parent_go_fd); /* or its end would never show */
     for (size_t i = 0; i < child->n_groups; i++)
         if (!child->groups[i].is_v2 && write(child->groups[i].join_fd, "0", 1) != 1)
-            die_at(child, 0, SPAWN_WHERE_JOIN, (uint32_t)i, child->groups[i].path);
-    if (write(child->sync_fd, &byte, 1) != 1 || fd_read_full(child->sync_fd, &byte, 1) != 1)
-        _exit(1); /* the spawner is gone */
-    close(child->sync_fd);
+            die_at(child, 0, SPAWN_WHERE_JOIN, 0, child->groups[i].path);
+    check_groups(child);
+    if (fd_read_full(child->go_fd, &byte, 1) != 1)
+        _exit(1); /* the spawner is gone, or has told why */
+    close(child->go_fd);
 }
 
 static int become_box_root(void)
@@ -568,12 +602,12 @@ static void become_glove(struct child *child)
     char name[] = "glove";
     char *argv[] = { name, NULL };
     char *env[] = { NULL };
-    int status = fcntl(child->status_fd, F_DUPFD_CLOEXEC, 16);
+    int control = fcntl(child->control_fd, F_DUPFD_CLOEXEC, 16);
     int glove = -1;
 
-    if (status < 0)
+    if (control < 0)
         die_at(child, 0, SPAWN_WHERE_EXEC, 0, "");
-    child->status_fd = status;
+    child->control_fd = control;
     if (hand_over_fds(child, &glove) < 0)
         die_at(child, 0, SPAWN_WHERE_EXEC, 0, "/dev/null");
     (void)syscall(SYS_execveat, glove, "", argv, env, AT_EMPTY_PATH);

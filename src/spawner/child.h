@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* spawner/child.h - the first process of a box, from its clone to the glove's exec.
  *
- * No malloc, no locks, no log between clone and exec.  A failure travels up a pipe as one fixed
- * record; the end of that pipe without one means that the glove runs.
+ * No malloc, no locks, no log between clone and exec.  A failure goes straight to the host, as one
+ * frame on the control socket: nobody has to wait for this process.  That the glove runs, the host
+ * sees by its greeting.
  */
 #pragma once
 
@@ -24,13 +25,18 @@ struct child {
     struct plan *plan;
     const struct group *groups;
     size_t n_groups;
-    int sync_fd;   /* socket to the spawner: the child says "joined", the spawner says "go" */
-    int status_fd; /* pipe for a failure */
+    const size_t *group_steps; /* which step of the plan made each */
+    int go_fd;                 /* readable when the ids are mapped; at its end the spawner is gone */
+    int parent_go_fd;          /* the spawner's end of it, to be closed first */
+    int control_fd;            /* for a failure */
 };
 
 /* Opens the host's trees that the plan binds and sets their mount flags.  Done by the spawner when
  * it has the host's root, else by the child while it still is its user.  0, or -1 and *ret. */
 int trees_open(struct plan *plan, struct failure *ret);
+
+/* Tells the host why there will be no box. */
+void failure_send(int control_fd, const struct failure *failure);
 
 /* Does not return. */
 void child_main(struct child *child) __attribute__((noreturn));

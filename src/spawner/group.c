@@ -188,10 +188,16 @@ static bool pid_is_in(pid_t pid, const char *name)
     char path[64];
     char text[4096];
     char want[NAME_MAX + 2];
+    size_t len = (size_t)snprintf(want, sizeof(want), "/%s", path_base(name));
 
     (void)snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
-    (void)snprintf(want, sizeof(want), "/%s", path_base(name));
-    return fd_read_text(AT_FDCWD, path, text, sizeof(text)) > 0 && strstr(text, want);
+    if (fd_read_text(AT_FDCWD, path, text, sizeof(text)) < 0)
+        return false;
+    /* A whole component: group 1 is not group 12. */
+    for (const char *at = strstr(text, want); at; at = strstr(at + 1, want))
+        if (at[len] == '/' || at[len] == '\n' || !at[len])
+            return true;
+    return false;
 }
 
 static void pid_kill(pid_t pid, const char *name)
@@ -281,6 +287,9 @@ int group_sweep(const char *path, int timeout_ms, uint32_t *ret_left)
     for (int pause_ms = 1;; pause_ms = pause_ms < 20 ? pause_ms * 2 : 20) {
         *ret_left = 0;
         r = sweep_dir(AT_FDCWD, path, 0, ret_left);
+        /* What was listed a moment ago is gone with the group. */
+        if (r == 0)
+            *ret_left = 0;
         if (r != -EBUSY || clock_poll_ms(deadline_ns) == 0)
             return r;
         /* Exits are asynchronous and v1 has no event for them. */

@@ -34,7 +34,6 @@ struct spawner {
     struct box box;
     int fds[PLAN_FDS]; /* came with the first frames, belong to PLAN */
     size_t n_fds;
-    uint64_t deadline_ns;
 };
 
 /* Zero pages until they are used. */
@@ -110,29 +109,6 @@ static int report_groups(const struct box *box)
     return send_msg(MSG_GROUPS, &groups, fds, box->n_groups);
 }
 
-static int report_up(const struct box *box)
-{
-    struct msg_up up = {
-        .pid = (uint32_t)box->pid,
-        .uid = box->plan->head.uid_base + box->slot.number * box->plan->head.stride,
-    };
-
-    return send_msg(MSG_UP, &up, &box->pidfd, 1);
-}
-
-static void report_failure(const struct failure *failure)
-{
-    struct msg_failed failed = {
-        .step = failure->step,
-        .wall = failure->wall,
-        .where = failure->where,
-        .error = failure->error,
-        .detail = failure->detail,
-    };
-
-    (void)send_msg(MSG_FAILED, &failed, NULL, 0);
-}
-
 static void report_gone(int error, uint32_t survivors)
 {
     struct msg_gone gone = { .error = (uint32_t)-error, .survivors = survivors };
@@ -140,40 +116,20 @@ static void report_gone(int error, uint32_t survivors)
     (void)send_msg(MSG_GONE, &gone, NULL, 0);
 }
 
-/* Frames that came while the box lives.  1: the box is to end. */
-static int handle_frames(struct spawner *s)
-{
-    struct wire_head head;
-    const uint8_t *payload;
-    struct msg_deadline deadline;
-    int r;
-
-    while ((r = wire_reader_next(&s->reader, &head, &payload)) > 0) {
-        if (head.type != MSG_DEADLINE || msg_decode(head.type, payload, head.size, &deadline) < 0)
-            return 1;
-        s->deadline_ns = deadline.ms ? clock_after_ms(deadline.ms) : CLOCK_NEVER_NS;
-    }
-    return r < 0;
-}
-
-/* Returns when the box must end or has ended. */
-static void watch(struct spawner *s)
+/* Returns when the box must end or has ended.  Whatever the host says now is DESTROY. */
+static void watch(const struct spawner *s)
 {
     struct pollfd fds[2] = {
         { .fd = CONTROL_FD, .events = POLLIN },
         { .fd = s->box.pidfd, .events = POLLIN },
     };
+    uint32_t ttl_ms = s->plan.head.ttl_ms;
+    uint64_t deadline_ns = ttl_ms ? clock_after_ms(ttl_ms) : CLOCK_NEVER_NS;
+    int n;
 
-    while (!handle_frames(s)) {
-        int n = poll(fds, N_ELEMENTS(fds), clock_poll_ms(s->deadline_ns));
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0 || fds[1].revents)
-            return;
-        if (fds[0].revents && feed(s) <= 0)
-            return;
-    }
+    do {
+        n = poll(fds, N_ELEMENTS(fds), clock_poll_ms(deadline_ns));
+    } while (n < 0 && errno == EINTR);
 }
 
 /* Processes that the kernel cannot end yet (waiting for a device) keep this one here, so that slot
@@ -194,16 +150,15 @@ static void remove_box(struct box *box)
 static void live(struct spawner *s)
 {
     struct failure failure = { 0 };
+    int r = box_prepare(&s->box, &s->plan, &failure);
 
-    s->deadline_ns = CLOCK_NEVER_NS;
-    if (box_prepare(&s->box, &s->plan, &failure) < 0)
-        report_failure(&failure);
-    else if (report_groups(&s->box) == 0) {
-        if (box_build(&s->box, &failure) < 0)
-            report_failure(&failure);
-        else if (report_up(&s->box) == 0)
+    if (r == 0 && report_groups(&s->box) == 0) {
+        r = box_build(&s->box, CONTROL_FD, &failure);
+        if (r == 0)
             watch(s);
     }
+    if (r < 0)
+        failure_send(CONTROL_FD, &failure);
     remove_box(&s->box);
 }
 

@@ -49,7 +49,6 @@ struct native {
     struct spawn spawn;
     struct hierarchies groups;
     wall_set walls;
-    bool is_settled; /* the spawner has told that the glove runs, or that it does not */
     unsigned n_runs;
     bool has_run; /* a run is open */
     struct run_group run;
@@ -199,19 +198,6 @@ static int launch(struct native *native, const struct box_spec *spec, struct gb_
     return r < 0 ? r : spawn_launch(&native->spawn, err);
 }
 
-/* Is the wall that just failed one that the operator can do without?  Then it is left out of the
- * next try. */
-static bool can_do_without(struct native *native, const struct box_spec *spec)
-{
-    wall_set failed = native->spawn.failed_wall < 0 ? 0 : 1u << native->spawn.failed_wall;
-
-    if (!(failed & spec->may_miss & OPTIONAL_WALLS & native->walls))
-        return false;
-    (void)spawn_end(&native->spawn);
-    native->walls &= ~failed;
-    return true;
-}
-
 static void fill_receipt(struct box *box, const struct native *native)
 {
     struct receipt *receipt = box_receipt_edit(box);
@@ -221,24 +207,6 @@ static void fill_receipt(struct box *box, const struct native *native)
     receipt->seccomp = "default";
     receipt->groups = native->groups.layout == LAYOUT_V2 ? "v2" : "v1";
     receipt->accounting = native->groups.can_group_runs ? "run" : "box";
-}
-
-/* Where walls may be missing, the box is waited for at once: what fails decides what comes next. */
-static int build_and_see(struct box *box, const struct box_spec *spec,
-                         const struct plan_facts *facts, int *ret_link_fd, struct gb_err *err)
-{
-    struct native *native = box_state(box);
-    int r = build(box, spec, facts, ret_link_fd, err);
-
-    if (r < 0 || !spec->may_miss)
-        return r;
-    native->is_settled = true;
-    r = spawn_settle(&native->spawn, err);
-    if (r < 0) {
-        close(*ret_link_fd);
-        *ret_link_fd = -1;
-    }
-    return r;
 }
 
 /* The spawner's program is being loaded while this machine is looked at. */
@@ -252,6 +220,9 @@ static int start_with(struct box *box, const struct box_spec *spec, struct plan_
     if (r < 0)
         return r;
     look(spec, facts, &survey);
+    for (enum wall wall = 0; wall < N_WALLS; wall++)
+        if (box_without(box) & 1u << wall)
+            lacks(&survey, wall, "it could not be built");
     r = refuse(spec, &survey, err);
     if (r == 0)
         r = toolchains_check(spec->toolchains, err);
@@ -263,12 +234,7 @@ static int start_with(struct box *box, const struct box_spec *spec, struct plan_
         return r;
     native->groups = facts->groups;
     native->walls = WALLS_ALL & ~survey.missing;
-    r = build_and_see(box, spec, facts, ret_link_fd, err);
-    while (r < 0 && can_do_without(native, spec)) {
-        r = launch(native, spec, err);
-        if (r == 0)
-            r = build_and_see(box, spec, facts, ret_link_fd, err);
-    }
+    r = build(box, spec, facts, ret_link_fd, err);
     if (r == 0)
         fill_receipt(box, native);
     else
@@ -296,17 +262,12 @@ static int native_start(struct box *box, const struct box_spec *spec, int *ret_l
     return 0;
 }
 
-static int native_settle(struct box *box, const struct box_spec *spec, struct gb_err *err)
+static int native_lost(struct box *box, const struct box_spec *spec, struct gb_err *err)
 {
     struct native *native = box_state(box);
-    int r;
+    int r = spawn_lost(&native->spawn, err);
 
-    if (native->is_settled)
-        return 0;
-    native->is_settled = true;
-    r = spawn_settle(&native->spawn, err);
-    if (r < 0)
-        tell_broken(spec, native->spawn.failed_wall);
+    tell_broken(spec, native->spawn.failed_wall);
     return r;
 }
 
@@ -407,13 +368,6 @@ static int native_watch_fd(struct box *box)
     return native->spawn.control_fd;
 }
 
-static void native_deadline(struct box *box, uint64_t ms)
-{
-    struct native *native = box_state(box);
-
-    spawn_deadline(&native->spawn, ms);
-}
-
 static uint32_t native_destroy(struct box *box)
 {
     struct native *native = box_state(box);
@@ -429,13 +383,12 @@ const struct box_ops box_native = {
     .probe = native_probe,
     .plants = true,
     .start = native_start,
-    .settle = native_settle,
+    .lost = native_lost,
     .run_open = native_run_open,
     .run_cpu_ns = native_run_cpu_ns,
     .run_kill = native_run_kill,
     .run_close = native_run_close,
     .watch_fd = native_watch_fd,
-    .deadline = native_deadline,
     .destroy = native_destroy,
 };
 

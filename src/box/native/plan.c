@@ -102,6 +102,7 @@ static void compile_head(struct compiler *c, const char *box_id)
         .uid_base = facts->uid_base,
         .gid_base = facts->gid_base,
         .stride = facts->stride,
+        .ttl_ms = c->spec->ttl_ms < UINT32_MAX ? (uint32_t)c->spec->ttl_ms : UINT32_MAX,
         .uid_tool = facts->uid_tool,
         .gid_tool = facts->gid_tool,
         .box = box_id,

@@ -27,6 +27,7 @@
 #define CONTROL_FD 3
 #define BUILD_MS   20000
 #define REMOVE_MS  10000
+#define LOST_MS    2000
 
 /* ---- slots --------------------------------------------------------------------------------------- */
 
@@ -146,12 +147,11 @@ struct answer {
     struct wire_head head;
     union {
         struct msg_groups groups;
-        struct msg_up up;
         struct msg_failed failed;
         struct msg_gone gone;
         char room[MSG_STRUCT_MAX];
     } msg;
-    int fds[1 + SPAWN_GROUPS_MAX];
+    int fds[SPAWN_GROUPS_MAX];
     size_t n_fds;
     struct wire_reader reader; /* the strings of msg lie here */
 };
@@ -267,35 +267,32 @@ static int take_groups(struct spawn *spawn, struct answer *answer)
     return 0;
 }
 
-static int take_glove(struct spawn *spawn, struct answer *answer)
-{
-    if (answer->n_fds != 1)
-        return -EPROTO;
-    spawn->pidfd = answer->fds[0];
-    answer->n_fds = 0;
-    spawn->glove_pid = answer->msg.up.pid;
-    return 0;
-}
-
-/* Waits for a message of that type, or the failure that comes instead. */
-static int await(struct spawn *spawn, uint8_t type,
-                 int (*take)(struct spawn *spawn, struct answer *answer), struct gb_err *err)
+/* Waits for the groups, or the failure that comes instead. */
+static int await_groups(struct spawn *spawn, uint64_t deadline_ns, struct gb_err *err)
 {
     cleanup_free struct answer *answer = malloc(sizeof(*answer));
     int r;
 
     if (!answer)
         return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory");
-    r = read_answer(spawn, clock_after_ms(BUILD_MS), answer);
+    r = read_answer(spawn, deadline_ns, answer);
     if (r == 0 && answer->head.type == MSG_FAILED)
         return build_failed(spawn, &answer->msg.failed, err);
     if (r == 0)
-        r = answer->head.type == type ? take(spawn, answer) : -EPROTO;
+        r = answer->head.type == MSG_GROUPS ? take_groups(spawn, answer) : -EPROTO;
     drop_fds(answer);
     if (r < 0)
         return gb_fail(err, r, GB_BLAME_HOST, "the spawner did not build the box: %s",
                        strerror(-r));
     return 0;
+}
+
+int spawn_lost(struct spawn *spawn, struct gb_err *err)
+{
+    /* Groups came long ago: whatever comes now is a failure. */
+    int r = await_groups(spawn, clock_after_ms(LOST_MS), err);
+
+    return r < 0 ? r : gb_fail(err, -EPROTO, GB_BLAME_BUG, "the spawner spoke out of turn");
 }
 
 int spawn_begin(struct spawn *spawn, const struct buf *plan, int *ret_link_fd, struct gb_err *err)
@@ -315,15 +312,10 @@ int spawn_begin(struct spawn *spawn, const struct buf *plan, int *ret_link_fd, s
     spawn->has_plan = true;
     r = send_plan(spawn, plan, (int[]){ glove, theirs, spawn->slots_fd }, 3, err);
     if (r == 0)
-        r = await(spawn, MSG_GROUPS, take_groups, err);
+        r = await_groups(spawn, clock_after_ms(BUILD_MS), err);
     if (r == 0)
         *ret_link_fd = take_fd(&ours);
     return r;
-}
-
-int spawn_settle(struct spawn *spawn, struct gb_err *err)
-{
-    return await(spawn, MSG_UP, take_glove, err);
 }
 
 static void tell(const struct spawn *spawn, uint8_t type, const void *msg)
@@ -334,13 +326,6 @@ static void tell(const struct spawn *spawn, uint8_t type, const void *msg)
     /* A spawner that is gone shows at the end. */
     if (n > 0)
         (void)fd_send(spawn->control_fd, frame, (size_t)n, NULL, 0, 0);
-}
-
-void spawn_deadline(const struct spawn *spawn, uint64_t ms)
-{
-    struct msg_deadline deadline = { .ms = ms < UINT32_MAX ? (uint32_t)ms : UINT32_MAX };
-
-    tell(spawn, MSG_DEADLINE, &deadline);
 }
 
 /* ---- the end ---------------------------------------------------------------------------------------- */
@@ -420,8 +405,6 @@ uint32_t spawn_end(struct spawn *spawn)
     }
     for (size_t i = 0; i < spawn->n_groups; i++)
         close(spawn->groups[i]);
-    if (spawn->pidfd >= 0)
-        close(spawn->pidfd);
     if (spawn->slots_fd >= 0)
         close(spawn->slots_fd);
     return survivors;

@@ -25,17 +25,15 @@ struct spawn {
     int control_fd; /* -1: none */
     int slots_fd;   /* directory of slots, -1: none */
     uint32_t n_slots;
-    int pidfd; /* of the glove */
     size_t n_groups;
     int groups[SPAWN_GROUPS_MAX]; /* directories, in the order of the plan's GROUPs */
     uint32_t slot;
-    uint32_t glove_pid;
     int failed_wall; /* set when the plan failed: the wall, or -1 */
 };
 
 #define SPAWN_INIT \
     { \
-        .control_fd = -1, .slots_fd = -1, .pidfd = -1, .failed_wall = -1, \
+        .control_fd = -1, .slots_fd = -1, .failed_wall = -1, \
     }
 
 /* Opens (and makes, 0700) the directory of slots below run_dir; it must be ours. */
@@ -49,11 +47,9 @@ int spawn_launch(struct spawn *spawn, struct gb_err *err);
 /* Sends the plan and waits for the groups; *ret_link_fd is the host's end of the link. */
 int spawn_begin(struct spawn *spawn, const struct buf *plan, int *ret_link_fd, struct gb_err *err);
 
-/* Waits for the glove.  A failure of a wall is told as such, with its remedy. */
-int spawn_settle(struct spawn *spawn, struct gb_err *err);
-
-/* Tells it when to kill the box by itself; 0 takes it back. */
-void spawn_deadline(const struct spawn *spawn, uint64_t ms);
+/* The control socket has something to say, or the link was lost: tells why there is no box.  A
+ * failure of a wall is told as such, with its remedy.  Always negative. */
+int spawn_lost(struct spawn *spawn, struct gb_err *err);
 
 /* Has it removed everything; sweeps when it cannot.  The number of surviving processes. */
 uint32_t spawn_end(struct spawn *spawn);
