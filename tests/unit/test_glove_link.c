@@ -285,8 +285,8 @@ static void beats_keep_it_alive(void **state)
 
     (void)state;
     box_greet(box);
-    assert_int_equal(box_setup(box, 0, 500), 0);
-    until = clock_after_ms(1200);
+    assert_int_equal(box_setup(box, 0, 1000), 0);
+    until = clock_after_ms(2200);
     while (clock_now_ns() < until) {
         struct pollfd p = { .fd = box->fd, .events = POLLIN };
 

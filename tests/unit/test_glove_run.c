@@ -286,9 +286,8 @@ static void orphans_are_reaped(void **state)
 
     (void)state;
     assert_int_equal(box_exit(box, &run), 0);
-    assert_string_equal(box_text(box, run.out), ""); /* the last of them has gone */
-    box_ping(box);
-    says(box, "grep -l '^State:.Z' /proc/[0-9]*/status; echo none", "none\n");
+    /* It does not end while one of them is left. */
+    says(box, "while grep -qs '^State:.Z' /proc/[0-9]*/status; do :; done; echo none", "none\n");
     box_down(box);
 }
 
@@ -316,7 +315,7 @@ static void kill_leaves_nobody(void **state)
     assert_int_equal(kill_all(box), 0);
     assert_int_equal(box_exit(box, &run), 1000 + SIGKILL);
     assert_string_equal(box_text(box, run.out), "up\n");
-    says(box, "echo /proc/[0-9]* | wc -w", "4\n"); /* the glove, sh, its echo, wc */
+    says(box, "set -- /proc/[0-9]*; echo $#", "2\n"); /* the glove and sh */
     assert_int_equal(kill_all(box), 0);
     box_down(box);
 }
