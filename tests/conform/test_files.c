@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* conform/test_files.c - files into a box and out of it: round trips, caps, hostile names. */
-#include "trial.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,27 +10,29 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "trial.h"
 #include "wire/crate.h"
 
 #define MIB        (1024 * 1024)
 #define MANY_FILES 10000
 #define BIG_BYTES  (100 * MIB)
 
-/* ---- what comes out ---------------------------------------------------------------------------- */
+/* ---- what comes out ----------------------------------------------------------------------------
+ */
 
 struct heard {
     uint64_t files;
     uint64_t bytes;
-    uint64_t sizes;         /* as the heads said */
-    uint64_t order_free;    /* sum over files of the hash of path, mode and contents */
-    uint64_t hash;          /* of the present one */
-    char last[4096];        /* path */
-    unsigned mode;          /* of the last one */
-    char text[4096];        /* contents of the last one, its beginning */
+    uint64_t sizes;      /* as the heads said */
+    uint64_t order_free; /* sum over files of the hash of path, mode and contents */
+    uint64_t hash;       /* of the present one */
+    char last[4096];     /* path */
+    unsigned mode;       /* of the last one */
+    char text[4096];     /* contents of the last one, its beginning */
     size_t text_len;
-    int fail_item;          /* what item() says */
+    int fail_item; /* what item() says */
     int fail_data;
-    uint64_t fail_after;    /* files that are taken before that */
+    uint64_t fail_after; /* files that are taken before that */
 };
 
 static int hear_item(void *user, const struct crate_item *item)
@@ -107,7 +107,8 @@ static void get_all(struct trial *t, struct heard *heard)
         fail_msg("box_get: %s", t->err.msg);
 }
 
-/* ---- what goes in ------------------------------------------------------------------------------ */
+/* ---- what goes in ------------------------------------------------------------------------------
+ */
 
 static struct box_file text_file(const char *path, unsigned mode, const char *text)
 {
@@ -154,7 +155,8 @@ static void box_is_well(struct trial *t)
     assert_int_equal(now.processes, 1);
 }
 
-/* ---- round trips ------------------------------------------------------------------------------- */
+/* ---- round trips -------------------------------------------------------------------------------
+ */
 
 static void files_come_back_as_they_went(void **state)
 {
@@ -282,13 +284,26 @@ static void a_big_file_makes_the_round_trip(void **state)
     assert_int_equal(heard.order_free, hash);
 }
 
-/* ---- names ------------------------------------------------------------------------------------- */
+/* ---- names -------------------------------------------------------------------------------------
+ */
 
 static void odd_names_are_only_names(void **state)
 {
     static const char *const names[] = {
-        " ", "-rf", "new\nline", "tab\tquote'\"", "\xff\xfe invalid", "\x1b[31mred", "*?[a]",
-        "ünïcödé", "a\\b", "$(id)", "con.", "...", ".glove-1-1", "x/-/ /\n",
+        " ",
+        "-rf",
+        "new\nline",
+        "tab\tquote'\"",
+        "\xff\xfe invalid",
+        "\x1b[31mred",
+        "*?[a]",
+        "ünïcödé",
+        "a\\b",
+        "$(id)",
+        "con.",
+        "...",
+        ".glove-1-1",
+        "x/-/ /\n",
         "a255_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
         "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
         "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
@@ -310,8 +325,8 @@ static void odd_names_are_only_names(void **state)
 static void names_that_lead_out_are_refused(void **state)
 {
     static const char *const names[] = {
-        "", "/", "/etc/passwd", "..", "../x", "a/../../x", "a/..", ".", "./x", "a/./b", "a//b",
-        "a/", "//x",
+        "",  "/",   "/etc/passwd", "..",   "../x", "a/../../x", "a/..",
+        ".", "./x", "a/./b",       "a//b", "a/",   "//x",
     };
     struct trial *t = *state;
     char long_name[300];
@@ -326,8 +341,8 @@ static void names_that_lead_out_are_refused(void **state)
         assert_int_equal(try_put(t, BOX_WORKSPACE, &file), -EINVAL);
         assert_int_equal(t->err.blame, GB_BLAME_CALLER);
     }
-    assert_int_equal(try_put(t, BOX_WORKSPACE, &(struct box_file){ .path = long_name, .bytes = "" }),
-                     -EINVAL);
+    assert_int_equal(
+        try_put(t, BOX_WORKSPACE, &(struct box_file){ .path = long_name, .bytes = "" }), -EINVAL);
     box_is_well(t);
 }
 
@@ -339,12 +354,13 @@ static void only_regular_files_come_out(void **state)
     struct heard heard;
 
     trial_open(t);
-    trial_says(t,
-               "ln -s /etc/passwd link; ln -s . loop; ln -s /proc/self/root root; mkfifo pipe;"
-               "ln -s /nowhere dangling; mkdir -p d; ln -s /usr d/usr; echo x > closed; chmod 0 closed;"
-               "mkdir shut; echo x > shut/in; chmod 0 shut; echo yes > d/real;"
-               "python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"sock\")'",
-               "");
+    trial_says(
+        t,
+        "ln -s /etc/passwd link; ln -s . loop; ln -s /proc/self/root root; mkfifo pipe;"
+        "ln -s /nowhere dangling; mkdir -p d; ln -s /usr d/usr; echo x > closed; chmod 0 closed;"
+        "mkdir shut; echo x > shut/in; chmod 0 shut; echo yes > d/real;"
+        "python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"sock\")'",
+        "");
     get_all(t, &heard);
     assert_int_equal(heard.files, 1);
     assert_string_equal(heard.last, "d/real");
@@ -378,7 +394,8 @@ static void putting_follows_no_link(void **state)
     trial_says(t, "ls /tmp", "target\n");
 }
 
-/* ---- since when --------------------------------------------------------------------------------- */
+/* ---- since when ---------------------------------------------------------------------------------
+ */
 
 static void only_what_changed_since_the_mark_comes_out(void **state)
 {
@@ -407,7 +424,8 @@ static void only_what_changed_since_the_mark_comes_out(void **state)
     assert_int_equal(heard.sizes, 6 + 4 + 4);
 }
 
-/* ---- caps and failures -------------------------------------------------------------------------- */
+/* ---- caps and failures --------------------------------------------------------------------------
+ */
 
 static void caps_refuse_the_rest(void **state)
 {
@@ -443,9 +461,9 @@ static void a_taker_that_fails_ends_the_transfer_and_nothing_else(void **state)
     trial_open(t);
     trial_says(t, "for i in 1 2 3; do head -c 1000000 /dev/zero > f$i; done", "");
     for (int i = 0; i < 80; i++) {
-        struct heard heard = {
-            .fail_item = i % 2 ? -ENOSPC : 0, .fail_data = i % 2 ? 0 : -EDQUOT, .fail_after = 1
-        };
+        struct heard heard = { .fail_item = i % 2 ? -ENOSPC : 0,
+                               .fail_data = i % 2 ? 0 : -EDQUOT,
+                               .fail_after = 1 };
 
         assert_int_equal(get(t, &spec, &heard), i % 2 ? -ENOSPC : -EDQUOT);
     }

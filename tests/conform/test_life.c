@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* conform/test_life.c - boxes come and go: opening, receipts, refusals, closing, leaks. */
-#include "trial.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "trial.h"
 
 #define MANY_BOXES 200
 
@@ -20,7 +19,8 @@
 #    define RSS_MAY_GROW_KIB 512
 #endif
 
-/* ---- opening ---------------------------------------------------------------------------------- */
+/* ---- opening ----------------------------------------------------------------------------------
+ */
 
 static void a_box_opens_and_closes(void **state)
 {
@@ -58,7 +58,8 @@ static void the_receipt_is_true(void **state)
     struct trial *t = *state;
 
     trial_open(t);
-    trial_says(t, "sed -n 's/^Seccomp:\t//p; s/^NoNewPrivs:\t//p; s/^CapBnd:\t//p' /proc/self/status",
+    trial_says(t,
+               "sed -n 's/^Seccomp:\t//p; s/^NoNewPrivs:\t//p; s/^CapBnd:\t//p' /proc/self/status",
                "0000000000000000\n1\n2\n");
     trial_says(t, "tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' '", "lo\n");
     trial_says(t, "id -u; id -g; hostname", "1000\n1000\nbox\n");
@@ -141,7 +142,8 @@ static void a_toolchain_is_shown_without_its_secrets(void **state)
     remove_tree(tree, names);
 }
 
-/* ---- refusals --------------------------------------------------------------------------------- */
+/* ---- refusals ---------------------------------------------------------------------------------
+ */
 
 static void refused(struct trial *t, int code, const char *word)
 {
@@ -231,7 +233,8 @@ static void unknown_backends_are_refused_with_the_known_ones(void **state)
     refused(t, -EPERM, "disabled");
 }
 
-/* ---- closing ---------------------------------------------------------------------------------- */
+/* ---- closing ----------------------------------------------------------------------------------
+ */
 
 static void closing_nothing_is_fine(void **state)
 {
@@ -276,7 +279,8 @@ static void a_box_closes_from_every_state(void **state)
     ledger_expect(&t->scope, &t->before);
 }
 
-/* ---- leaks ------------------------------------------------------------------------------------ */
+/* ---- leaks ------------------------------------------------------------------------------------
+ */
 
 static uint64_t rss_kib(void)
 {

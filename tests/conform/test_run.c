@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* conform/test_run.c - programs in a box: ends, output, input, and one run after another. */
-#include "trial.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -14,10 +12,12 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "trial.h"
 
 #define MIB (1024 * 1024)
 
-/* ---- ends ------------------------------------------------------------------------------------- */
+/* ---- ends -------------------------------------------------------------------------------------
+ */
 
 static void exit_codes_come_back(void **state)
 {
@@ -60,10 +60,8 @@ static void what_cannot_be_executed_is_a_result(void **state)
         const char *program;
         int error;
     } cases[] = {
-        { "no-such-program", ENOENT },
-        { "/no/such/program", ENOENT },
-        { "/etc/passwd", EACCES },
-        { "/usr", EACCES },
+        { "no-such-program", ENOENT }, { "/no/such/program", ENOENT },
+        { "/etc/passwd", EACCES },     { "/usr", EACCES },
         { "/etc/passwd/x", ENOTDIR },
     };
     struct trial *t = *state;
@@ -146,7 +144,8 @@ static void a_run_has_three_descriptors(void **state)
         close(spare[i]);
 }
 
-/* ---- output ----------------------------------------------------------------------------------- */
+/* ---- output -----------------------------------------------------------------------------------
+ */
 
 static void both_streams_arrive_whole_and_apart(void **state)
 {
@@ -225,7 +224,8 @@ static int take_slowly(void *user, int stream, const void *bytes, size_t len)
 
 static void a_slow_reader_gets_all_of_64_mib_in_little_memory(void **state)
 {
-    static const char *const argv[] = { "sh", "-c", "yes 0123456789abcde | head -c 67108864", NULL };
+    static const char *const argv[] = { "sh", "-c", "yes 0123456789abcde | head -c 67108864",
+                                        NULL };
     struct trial *t = *state;
     struct slow slow = { .trial = t, .hash = TRIAL_HASH_START };
     uint64_t hash = TRIAL_HASH_START;
@@ -280,7 +280,8 @@ static void output_of_a_background_process_is_cut_with_the_run(void **state)
     assert_true(t->end.wall_ns < 5000000000ULL);
 }
 
-/* ---- input ------------------------------------------------------------------------------------ */
+/* ---- input ------------------------------------------------------------------------------------
+ */
 
 static int memory_of(const char *pattern, size_t n)
 {
@@ -353,7 +354,8 @@ static void an_input_that_cannot_be_read_is_an_end(void **state)
     assert_string_equal(t->streams[1].text, "0\n");
 }
 
-/* ---- one run after another --------------------------------------------------------------------- */
+/* ---- one run after another ---------------------------------------------------------------------
+ */
 
 static const char posture[] =
     "grep -E '^(Uid|Gid|Groups|Sig(Blk|Ign)|Cap|NoNewPrivs|Seccomp)' /proc/self/status;"
@@ -390,10 +392,11 @@ static void daemons_of_a_run_are_dead_before_the_next(void **state)
     struct ledger now;
 
     trial_open(t);
-    trial_says(t,
-               "i=0; while [ $i -lt 20 ]; do (setsid sleep 1000 >/dev/null 2>&1 &); i=$((i+1)); done;"
-               "ls /proc/[0-9]*/stat | wc -l >/dev/null; echo up",
-               "up\n");
+    trial_says(
+        t,
+        "i=0; while [ $i -lt 20 ]; do (setsid sleep 1000 >/dev/null 2>&1 &); i=$((i+1)); done;"
+        "ls /proc/[0-9]*/stat | wc -l >/dev/null; echo up",
+        "up\n");
     ledger_take(&t->scope, &now);
     assert_int_equal(now.processes, 1); /* the glove */
     trial_says(t, "cat /proc/[0-9]*/comm | grep -c sleep || :", "0\n");

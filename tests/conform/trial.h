@@ -71,7 +71,10 @@ struct trial_test {
     void (*run)(void **state);
 };
 
-#define TRIAL_TEST(function) { #function, function }
+#define TRIAL_TEST(function) \
+    {                        \
+#        function, function  \
+    }
 
 /* main() of a program of the suite. */
 int trial_main(const struct trial_test *tests, size_t n_tests);
