@@ -69,6 +69,14 @@ def test_C24_every_state_can_be_killed(probe, state, host_user):
         assert result.seconds < 1 + SLACK
 
 
+def test_C24_a_program_that_makes_the_glove_its_tracer_is_judged_by_its_end(probe, host_user):
+    """The parent of a run's main program is the glove: PTRACE_TRACEME makes every signal and exec
+    of it a stop that the glove is told of.  A stop is not an end."""
+    result = box.run(argv=["./probe", "traceme-exec"], files=[(probe, "probe")], timeout=5,
+                     as_user=host_user)
+    assert (result.verdict, result.exit_code) == ("nonzero", 1), result
+
+
 @pytest.mark.parametrize("state", ["stopped", "traced", "storm"])
 def test_C24_a_group_can_be_emptied_while_it_is_frozen(probe, state):
     """Somebody on the host has frozen the run; the kill must not wait for the thaw."""

@@ -193,6 +193,10 @@ class Canaries:
         for path, (text, mode) in self.files.items():
             assert path.read_text() == text, f"{path} was written"
             assert path.stat().st_mode & 0o7777 == mode, f"the mode of {path} was changed"
+        address = _checked(_libc.shmat(self.shm, None, 0o10000), "shmat")
+        text = ctypes.string_at(address).decode()
+        _libc.shmdt(ctypes.c_void_p(address))
+        assert text == self.token("shm"), "the shared memory was written"
         space = ctypes.create_string_buffer(256)
         size = _libc.syscall(SYS_KEYCTL, KEYCTL_READ, self.key, space, 256)
         assert space.raw[:max(size, 0)].decode() == self.token("key"), "the key was changed"

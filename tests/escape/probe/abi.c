@@ -295,6 +295,24 @@ static long call_behind_own_filter(const void *arg)
     return syscall(SYS_unshare, CLONE_NEWUTS);
 }
 
+/* Neither can one that hands the call to a supervisor, who might let it continue. */
+static long call_behind_notifier(const void *arg)
+{
+    struct sock_filter notify[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_unshare, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = { ARRAY_SIZE(notify), notify };
+
+    (void)arg;
+    if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program) <
+        0)
+        return -1;
+    return syscall(SYS_unshare, CLONE_NEWUTS);
+}
+
 /* ---- foreign programs ---------------------------------------------------------------------------
  */
 
@@ -354,5 +372,7 @@ void row_c13(char **args)
     try_tracer();
     struct outcome outcome = in_child(call_behind_own_filter, NULL, 5);
     refused_in_child("own-filter", &outcome, (const int[]){ EPERM, 0 });
+    outcome = in_child(call_behind_notifier, NULL, 5);
+    refused_in_child("own-notifier", &outcome, (const int[]){ EPERM, ENOSYS, 0 });
     try_foreign_programs();
 }

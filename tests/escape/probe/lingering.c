@@ -115,6 +115,16 @@ void act_traceme(char **args)
     wait_forever();
 }
 
+/* The same, and then another program: its exec is a stop too.  It ends with 1. */
+void act_traceme_exec(char **args)
+{
+    (void)args;
+    (void)ptrace(PTRACE_TRACEME, 0, 0, 0);
+    ready();
+    (void)execl("/usr/bin/false", "false", NULL);
+    _exit(99);
+}
+
 void act_vforked(char **args)
 {
     (void)args;

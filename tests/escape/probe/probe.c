@@ -51,6 +51,7 @@ static const struct row {
     { "stopped", act_stopped, true },
     { "traced", act_traced, true },
     { "traceme", act_traceme, true },
+    { "traceme-exec", act_traceme_exec, true },
     { "vforked", act_vforked, true },
     { "storm", act_storm, true },
     { "threads", act_threads, true },

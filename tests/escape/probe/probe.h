@@ -28,8 +28,8 @@ row_fn row_c01, row_c02, row_c04, row_c05, row_c07, row_c09, row_c10, row_c11, r
     row_i01, row_i02, row_n01;
 
 /* Programs for other tests: they do something and end, or never end. */
-row_fn act_whoami, act_forge, act_daemons, act_stopped, act_traced, act_traceme, act_vforked,
-    act_storm, act_threads, act_neighbour, act_status;
+row_fn act_whoami, act_forge, act_daemons, act_stopped, act_traced, act_traceme, act_traceme_exec,
+    act_vforked, act_storm, act_threads, act_neighbour, act_status;
 
 void begin(const char *id);
 void end(void);
