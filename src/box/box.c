@@ -281,9 +281,10 @@ uint32_t box_close(struct box *box)
 
     if (!box)
         return 0;
-    /* The end of the link is the death signal: the glove goes even if nobody else were there. */
-    link_free(box->link);
+    /* The backend first: a kill costs less than letting the glove notice the end of its link,
+     * which is there for when nobody else is. */
     survivors = box->ops->destroy(box);
+    link_free(box->link);
     free(box->path);
     free(box);
     return survivors;

@@ -54,18 +54,23 @@ static void miss(struct hierarchies *h, enum wall wall, const char *reason, cons
     h->missing |= 1u << wall;
 }
 
+static bool is_same_dir(const char *a, const char *b)
+{
+    struct stat st;
+    struct stat other;
+
+    return stat(a, &st) == 0 && stat(b, &other) == 0 && st.st_dev == other.st_dev &&
+           st.st_ino == other.st_ino;
+}
+
 static void add(struct hierarchies *h, const char *controller, enum wall wall, bool is_v2,
                 const char *dir)
 {
     struct hierarchy *item = &h->items[h->n];
-    struct stat st;
-    struct stat other;
 
     /* cpu and cpuacct are often one tree under two names. */
-    for (size_t i = 0; i < h->n; i++)
-        if (stat(dir, &st) == 0 && stat(h->items[i].dir, &other) == 0 &&
-            st.st_dev == other.st_dev && st.st_ino == other.st_ino)
-            return;
+    if (h->n > 0 && is_same_dir(dir, h->items[h->n - 1].dir))
+        return;
     *item = (struct hierarchy){ .controller = controller, .wall = wall, .is_v2 = is_v2 };
     (void)snprintf(item->dir, sizeof(item->dir), "%s", dir);
     h->n++;

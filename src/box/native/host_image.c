@@ -9,7 +9,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fnmatch.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,11 +28,15 @@ static const char *const etc_names[] = {
 
 static const char *const ssl_names[] = { "certs", "openssl.cnf", NULL };
 
+/* Patterns are names, or beginnings of names that end with a star. */
 static bool matches(const char *const *names, const char *name)
 {
-    for (; *names; names++)
-        if (fnmatch(*names, name, 0) == 0)
+    for (; *names; names++) {
+        size_t len = strcspn(*names, "*");
+
+        if (strncmp(*names, name, len) == 0 && ((*names)[len] == '*' || !name[len]))
             return true;
+    }
     return false;
 }
 

@@ -80,6 +80,31 @@ int spawn_slots(const char *run_dir, struct spawn *spawn, struct gb_err *err)
     return 0;
 }
 
+/* What the spawner said last, and what came behind it. */
+struct answer {
+    struct wire_head head;
+    union {
+        struct msg_groups groups;
+        struct msg_failed failed;
+        struct msg_gone gone;
+        char room[MSG_STRUCT_MAX];
+    } msg;
+    int fds[SPAWN_GROUPS_MAX];
+    size_t n_fds;
+    struct wire_reader reader; /* the strings of msg lie here */
+};
+
+static struct answer *answer_new(void)
+{
+    struct answer *answer = malloc(sizeof(*answer));
+
+    if (!answer)
+        return NULL;
+    answer->n_fds = 0;
+    wire_reader_init(&answer->reader);
+    return answer;
+}
+
 /* ---- starting ------------------------------------------------------------------------------------- */
 
 /* Above the number that the control socket gets, which would replace it before the exec. */
@@ -109,6 +134,9 @@ int spawn_launch(struct spawn *spawn, struct gb_err *err)
 
     if (program < 0)
         return gb_fail(err, program, GB_BLAME_HOST, "making the spawner: %s", strerror(-program));
+    spawn->answer = answer_new();
+    if (!spawn->answer)
+        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for the spawner");
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
         return gb_fail_sys(err, "making a socket");
     spawn->control_fd = pair[0];
@@ -143,19 +171,6 @@ static int send_plan(const struct spawn *spawn, const struct buf *plan, const in
 
 /* ---- answers --------------------------------------------------------------------------------------- */
 
-struct answer {
-    struct wire_head head;
-    union {
-        struct msg_groups groups;
-        struct msg_failed failed;
-        struct msg_gone gone;
-        char room[MSG_STRUCT_MAX];
-    } msg;
-    int fds[SPAWN_GROUPS_MAX];
-    size_t n_fds;
-    struct wire_reader reader; /* the strings of msg lie here */
-};
-
 static void drop_fds(struct answer *answer)
 {
     for (size_t i = 0; i < answer->n_fds; i++)
@@ -174,14 +189,14 @@ static int wait_readable(int fd, uint64_t deadline_ns)
     return n < 0 ? -errno : n == 0 ? -ETIMEDOUT : 0;
 }
 
-/* One message.  -ECONNRESET when the spawner has ended instead. */
-static int read_answer(const struct spawn *spawn, uint64_t deadline_ns, struct answer *answer)
+/* One message into spawn->answer, which keeps what came behind it.  -ECONNRESET when the spawner
+ * has ended instead. */
+static int read_answer(const struct spawn *spawn, uint64_t deadline_ns)
 {
+    struct answer *answer = spawn->answer;
     const uint8_t *payload;
     int r;
 
-    wire_reader_init(&answer->reader);
-    answer->n_fds = 0;
     while ((r = wire_reader_next(&answer->reader, &answer->head, &payload)) == 0) {
         size_t room;
         uint8_t *at = wire_reader_room(&answer->reader, &room);
@@ -270,12 +285,9 @@ static int take_groups(struct spawn *spawn, struct answer *answer)
 /* Waits for the groups, or the failure that comes instead. */
 static int await_groups(struct spawn *spawn, uint64_t deadline_ns, struct gb_err *err)
 {
-    cleanup_free struct answer *answer = malloc(sizeof(*answer));
-    int r;
+    struct answer *answer = spawn->answer;
+    int r = read_answer(spawn, deadline_ns);
 
-    if (!answer)
-        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory");
-    r = read_answer(spawn, deadline_ns, answer);
     if (r == 0 && answer->head.type == MSG_FAILED)
         return build_failed(spawn, &answer->msg.failed, err);
     if (r == 0)
@@ -332,28 +344,31 @@ static void tell(const struct spawn *spawn, uint8_t type, const void *msg)
 
 static int await_gone(const struct spawn *spawn, uint32_t *ret_survivors)
 {
-    struct answer *answer = malloc(sizeof(*answer));
+    struct answer *answer = spawn->answer;
     uint64_t deadline_ns = clock_after_ms(REMOVE_MS);
     int r;
 
-    if (!answer)
-        return -ENOMEM;
     do {
-        r = read_answer(spawn, deadline_ns, answer);
+        r = read_answer(spawn, deadline_ns);
         drop_fds(answer);
     } while (r == 0 && answer->head.type != MSG_GONE);
-    if (r == 0) {
-        *ret_survivors = answer->msg.gone.survivors;
-        r = -(int)answer->msg.gone.error;
-    }
-    free(answer);
-    return r;
+    if (r < 0)
+        return r;
+    *ret_survivors = answer->msg.gone.survivors;
+    return -(int)answer->msg.gone.error;
+}
+
+static void leave(struct spawn *spawn)
+{
+    close(spawn->control_fd);
+    spawn->control_fd = -1;
+    free(spawn->answer);
+    spawn->answer = NULL;
 }
 
 static void reap(struct spawn *spawn)
 {
-    close(spawn->control_fd);
-    spawn->control_fd = -1;
+    leave(spawn);
     while (waitpid(spawn->pid, NULL, 0) < 0 && errno == EINTR)
         ;
     spawn->pid = 0;
@@ -397,12 +412,14 @@ uint32_t spawn_end(struct spawn *spawn)
         r = await_gone(spawn, &survivors);
         /* Told that something still lives: the spawner stays with it, and is not waited for. */
         if (r == -EBUSY || r == -ETIMEDOUT)
-            close(spawn->control_fd);
+            leave(spawn);
         else
             reap(spawn);
         if (r < 0 && r != -EBUSY && r != -ETIMEDOUT)
             (void)sweep(spawn, &survivors);
     }
+    if (spawn->control_fd >= 0)
+        leave(spawn);
     for (size_t i = 0; i < spawn->n_groups; i++)
         close(spawn->groups[i]);
     if (spawn->slots_fd >= 0)

@@ -13,9 +13,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct answer;
 struct buf;
 struct gb_err;
-struct msg_failed;
+
 
 #define SPAWN_GROUPS_MAX 8
 
@@ -23,6 +24,7 @@ struct spawn {
     pid_t pid;      /* 0: none */
     bool has_plan;  /* it may have made something */
     int control_fd; /* -1: none */
+    struct answer *answer; /* what came over it */
     int slots_fd;   /* directory of slots, -1: none */
     uint32_t n_slots;
     size_t n_groups;
