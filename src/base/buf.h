@@ -10,10 +10,10 @@
  */
 #pragma once
 
-#include "base/cleanup.h"
-
 #include <stddef.h>
 #include <stdint.h>
+
+#include "base/cleanup.h"
 
 struct buf {
     char *data;
@@ -24,8 +24,8 @@ struct buf {
 };
 
 #define BUF_INIT(maximum) \
-    { \
-        .max = (maximum) \
+    {                     \
+        .max = (maximum)  \
     }
 
 int buf_add(struct buf *buf, const void *data, size_t len);

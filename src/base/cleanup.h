@@ -13,11 +13,11 @@
 #define cleanup_with(fn) __attribute__((__cleanup__(fn)))
 
 /* Makes fn##p for a pointer type whose free function is fn. */
-#define DEFINE_CLEANUP(type, fn) \
+#define DEFINE_CLEANUP(type, fn)      \
     static inline void fn##p(type *p) \
-    { \
-        if (*p) \
-            fn(*p); \
+    {                                 \
+        if (*p)                       \
+            fn(*p);                   \
     }
 
 static inline void cleanup_free_ptr(void *p)
@@ -37,11 +37,11 @@ static inline void cleanup_close_fd(const int *fd)
 #define cleanup_free  cleanup_with(cleanup_free_ptr)
 #define cleanup_close cleanup_with(cleanup_close_fd)
 
-#define take_ptr(p) \
-    ({ \
+#define take_ptr(p)                 \
+    ({                              \
         __typeof__(p) taken_ = (p); \
-        (p) = NULL; \
-        taken_; \
+        (p) = NULL;                 \
+        taken_;                     \
     })
 
 static inline int take_fd(int *fd)

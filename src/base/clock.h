@@ -8,8 +8,8 @@
 
 #include <stdint.h>
 
-#define NS_PER_MS 1000000ULL
-#define NS_PER_S  1000000000ULL
+#define NS_PER_MS      1000000ULL
+#define NS_PER_S       1000000000ULL
 #define CLOCK_NEVER_NS UINT64_MAX
 
 uint64_t clock_now_ns(void);

@@ -2,8 +2,6 @@
 /* base/fd.c - whole reads and writes, and file descriptors over a socket. */
 #include "base/fd.h"
 
-#include "base/cleanup.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -12,6 +10,8 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "base/cleanup.h"
 
 ssize_t fd_read_full(int fd, void *data, size_t len)
 {

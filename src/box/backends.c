@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* box/backends.c - the ways to make boxes, one row each. */
-#include "base/err.h"
-#include "box/box.h"
-
 #include <errno.h>
 #include <string.h>
+
+#include "base/err.h"
+#include "box/box.h"
 
 static const struct box_ops *const backends[] = {
     &box_native,

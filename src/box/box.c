@@ -2,16 +2,16 @@
 /* box/box.c - opening and closing boxes, whatever their backend. */
 #include "box/box.h"
 
-#include "base/clock.h"
-#include "base/err.h"
-#include "box/link.h"
-#include "wire/msg.h"
-
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "box/link.h"
+#include "wire/msg.h"
 
 /* What building a box may take on a machine that is out of breath. */
 #define BUILD_MS 20000
@@ -120,7 +120,7 @@ static int send_limits(struct box *box, const struct limits *limits, uint32_t *r
 
 static int setup_failed(const struct box_spec *spec, int code, uint32_t step, struct gb_err *err)
 {
-    enum wall wall = step == GLOVE_STEP_LANDLOCK ? WALL_LANDLOCK
+    enum wall wall = step == GLOVE_STEP_LANDLOCK  ? WALL_LANDLOCK
                      : step == GLOVE_STEP_SECCOMP ? WALL_SECCOMP
                                                   : WALL_CAPS;
 
@@ -183,8 +183,9 @@ int box_settle(struct box *box, struct gb_err *err)
     int r;
 
     if (box->settled)
-        return box->settled > 0 ? 0
-                                : gb_fail(err, box->settled, GB_BLAME_HOST, "the box was not built");
+        return box->settled > 0
+                   ? 0
+                   : gb_fail(err, box->settled, GB_BLAME_HOST, "the box was not built");
     r = await_setup(box, err);
     box->settled = r < 0 ? r : 1;
     box->spec = NULL;

@@ -14,14 +14,14 @@
  */
 #pragma once
 
-#include "box/limits.h"
-#include "box/receipt.h"
-#include "box/walls.h"
-
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "box/limits.h"
+#include "box/receipt.h"
+#include "box/walls.h"
 
 struct box;
 struct box_file;
@@ -106,8 +106,8 @@ struct box_run_end {
     bool has_exited;
     uint32_t code;
     uint32_t signo;
-    enum box_kill kill; /* what the host killed it for */
-    bool is_lost;       /* the link broke before the end was known */
+    enum box_kill kill;       /* what the host killed it for */
+    bool is_lost;             /* the link broke before the end was known */
     uint64_t output_bytes[3]; /* by stream */
     uint64_t wall_ns;
     uint64_t cpu_ns;
@@ -156,7 +156,8 @@ struct box_get_spec {
 int box_get(struct box *box, const struct box_get_spec *spec, const struct crate_ops *ops,
             void *user, struct gb_err *err);
 
-/* ---- for backends ----------------------------------------------------------------------------- */
+/* ---- for backends -----------------------------------------------------------------------------
+ */
 
 struct box_ops {
     const char *name;

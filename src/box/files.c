@@ -4,6 +4,10 @@
  * The glove does the work as the run user; the host never opens a path of the box.  What comes out
  * is hostile and is checked by wire/crate.c.
  */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/fd.h"
@@ -12,16 +16,13 @@
 #include "wire/crate.h"
 #include "wire/msg.h"
 
-#include <errno.h>
-#include <string.h>
-#include <unistd.h>
-
 /* Silence of the glove in the middle of a transfer. */
 #define STALL_MS 30000
 
 #define PIECE 65536
 
-/* ---- in ----------------------------------------------------------------------------------------- */
+/* ---- in -----------------------------------------------------------------------------------------
+ */
 
 struct sender {
     struct box *box;
@@ -117,7 +118,8 @@ static int send_file(struct sender *s, const struct box_file *file)
 {
     uint8_t head[CRATE_HEAD_SIZE + CRATE_PATH_MAX];
     /* An empty path would be the end mark. */
-    int n = file->path[0] ? crate_head_put(file->path, file->mode & 0777, file->size, head) : -EINVAL;
+    int n =
+        file->path[0] ? crate_head_put(file->path, file->mode & 0777, file->size, head) : -EINVAL;
     int r;
 
     if (n < 0)
@@ -176,7 +178,8 @@ int box_put(struct box *box, const char *dir, const struct box_file *files, size
     return r;
 }
 
-/* ---- out ---------------------------------------------------------------------------------------- */
+/* ---- out ----------------------------------------------------------------------------------------
+ */
 
 struct receiver {
     struct crate_reader reader;

@@ -2,13 +2,6 @@
 /* box/link.c - the host's end of the connection to a glove. */
 #include "box/link.h"
 
-#include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/fd.h"
-#include "wire/msg.h"
-
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -17,6 +10,13 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/fd.h"
+#include "wire/msg.h"
 
 #define CHANNELS_MAX 64
 #define REQUESTS_MAX 32
@@ -32,7 +32,7 @@ struct channel {
     uint32_t number; /* 0: free */
     const struct channel_ops *ops;
     void *user;
-    bool is_finished; /* FIN has come */
+    bool is_finished;    /* FIN has come */
     uint64_t credit_in;  /* bytes that may still come */
     uint64_t owed;       /* taken, credit not yet given back */
     uint64_t credit_out; /* bytes that may still go */
@@ -114,7 +114,8 @@ static int lost_error(const struct link *link, struct gb_err *err)
     return gb_fail(err, link->lost, GB_BLAME_PEER, "the box was lost: %s", link->why);
 }
 
-/* ---- sending ---------------------------------------------------------------------------------- */
+/* ---- sending ----------------------------------------------------------------------------------
+ */
 
 /* Gives the socket what it takes. */
 static int flush(struct link *link)
@@ -198,7 +199,8 @@ static int send_with_fds(struct link *link, size_t len, const int *fds, size_t n
     return 0;
 }
 
-/* ---- channels ---------------------------------------------------------------------------------- */
+/* ---- channels ----------------------------------------------------------------------------------
+ */
 
 static struct channel *channel_of(struct link *link, uint32_t number)
 {
@@ -322,7 +324,8 @@ static int handle_credit(struct link *link, const struct wire_head *head,
     return 0;
 }
 
-/* ---- requests ---------------------------------------------------------------------------------- */
+/* ---- requests ----------------------------------------------------------------------------------
+ */
 
 static struct request *request_of(struct link *link, uint32_t seq)
 {
@@ -437,7 +440,8 @@ static int handle_exit(struct link *link, const struct msg_exit *msg)
     return 0;
 }
 
-/* ---- receiving --------------------------------------------------------------------------------- */
+/* ---- receiving ---------------------------------------------------------------------------------
+ */
 
 static int handle_hello(struct link *link, const struct msg_hello *hello)
 {

@@ -42,7 +42,8 @@ struct channel_ops {
 uint32_t link_channel_open(struct link *link, const struct channel_ops *ops, void *user);
 void link_channel_close(struct link *link, uint32_t channel);
 
-/* How many bytes the glove takes now on a sending channel, bounded also by the room in the queue. */
+/* How many bytes the glove takes now on a sending channel, bounded also by the room in the queue.
+ */
 size_t link_channel_room(const struct link *link, uint32_t channel);
 
 /* Queues at most link_channel_room() bytes; fin ends the channel. */

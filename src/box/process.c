@@ -11,16 +11,16 @@
  * The clock, the kills and the counters are the host's.  From inside the box come only the way the
  * main process ended and how full the disk was.
  */
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "base/clock.h"
 #include "base/err.h"
 #include "box/box.h"
 #include "box/link.h"
 #include "wire/msg.h"
-
-#include <errno.h>
-#include <poll.h>
-#include <string.h>
-#include <unistd.h>
 
 #define START_MS 10000
 
@@ -56,7 +56,8 @@ struct process {
     uint64_t drain_deadline_ns; /* once killed */
 };
 
-/* ---- output ----------------------------------------------------------------------------------- */
+/* ---- output -----------------------------------------------------------------------------------
+ */
 
 /* Bytes over output_max are counted up to the first one too many and not handed on: the count in
  * the result is exact. */
@@ -104,7 +105,8 @@ static void process_exited(void *user, const struct msg_exit *msg)
     p->end->wall_ns = clock_now_ns() - p->started_ns;
 }
 
-/* ---- start ------------------------------------------------------------------------------------ */
+/* ---- start ------------------------------------------------------------------------------------
+ */
 
 static int open_channels(struct process *p, struct gb_err *err)
 {
@@ -134,9 +136,10 @@ static int pack(const char *const *strings, char *bytes, size_t size, struct wir
     int r = wire_strs_pack(strings, bytes, size, ret);
 
     if (r < 0)
-        return gb_fail(err, r, GB_BLAME_CALLER,
-                       "arguments and environment are too long for a box (%zu KiB): put them into a file",
-                       size / 1024);
+        return gb_fail(
+            err, r, GB_BLAME_CALLER,
+            "arguments and environment are too long for a box (%zu KiB): put them into a file",
+            size / 1024);
     return 0;
 }
 
@@ -184,7 +187,8 @@ static int started(struct process *p, int code, uint32_t step, struct gb_err *er
                    step, strerror(-code));
 }
 
-/* ---- watch ------------------------------------------------------------------------------------ */
+/* ---- watch ------------------------------------------------------------------------------------
+ */
 
 static void kill_for(struct process *p, enum box_kill cause)
 {
@@ -305,8 +309,8 @@ static bool has_drained(const struct process *p)
     return p->drain_deadline_ns && clock_poll_ms(p->drain_deadline_ns) == 0;
 }
 
-/* The answer comes before the EXIT, but both may be there at once: it is looked at first, or a short
- * program would not count as started. */
+/* The answer comes before the EXIT, but both may be there at once: it is looked at first, or a
+ * short program would not count as started. */
 static int watch(struct process *p, struct gb_err *err)
 {
     bool is_answered = false;
@@ -332,7 +336,8 @@ static int watch(struct process *p, struct gb_err *err)
     return 0;
 }
 
-/* ---- the end ---------------------------------------------------------------------------------- */
+/* ---- the end ----------------------------------------------------------------------------------
+ */
 
 /* What the dead have written is still on its way. */
 static int drain(struct process *p, struct gb_err *err)
@@ -365,8 +370,8 @@ static void clock_start(struct process *p, uint64_t asked_ns)
 
     p->started_ns = ready_ns > asked_ns ? ready_ns : asked_ns;
     p->wall_deadline_ns = p->started_ns + p->spec->limits.wall_ms * NS_PER_MS;
-    p->cpu_look_ns = p->started_ns + p->spec->limits.cpu_ms * 1000 /
-                                         p->spec->limits.cpu_milli * NS_PER_MS;
+    p->cpu_look_ns =
+        p->started_ns + p->spec->limits.cpu_ms * 1000 / p->spec->limits.cpu_milli * NS_PER_MS;
 }
 
 int box_run(struct box *box, const struct box_run_spec *spec, struct box_run_end *ret,

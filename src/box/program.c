@@ -4,12 +4,12 @@
  * Asked on the host, before anything is started: image `host` shows the host's own files under
  * their own paths.
  */
-#include "box/box.h"
-
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "box/box.h"
 
 bool box_path_has(const char *path, const char *name, char ret_found[static PATH_MAX])
 {

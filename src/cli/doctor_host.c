@@ -19,7 +19,8 @@
 #include "conf/environment.h"
 #include "run/language.h"
 
-/* ---- toolchains ------------------------------------------------------------------------------------- */
+/* ---- toolchains
+ * ------------------------------------------------------------------------------------- */
 
 /* The tree that a program belongs to: the directory above its bin. */
 static bool tree_of(const char *program, char tree[static PATH_MAX])
@@ -79,7 +80,8 @@ static void look_for_programs(struct doctor_host *host, const char *const *toolc
     }
 }
 
-/* ---- docker ------------------------------------------------------------------------------------------ */
+/* ---- docker
+ * ------------------------------------------------------------------------------------------ */
 
 static void look_for_docker(struct doctor_host *host, const char *docker_host)
 {
@@ -105,7 +107,8 @@ static void look_for_docker(struct doctor_host *host, const char *docker_host)
                        "no engine at %.100s (%s); native boxes need none", path, strerror(errno));
 }
 
-/* ---- the kernel's settings ------------------------------------------------------------------------------ */
+/* ---- the kernel's settings
+ * ------------------------------------------------------------------------------ */
 
 static void look_at_kernel(struct doctor_host *host)
 {

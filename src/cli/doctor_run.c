@@ -32,7 +32,8 @@ static int print(const struct buf *text, struct gb_err *err)
     return r < 0 ? gb_fail(err, r, GB_BLAME_HOST, "writing: %s", strerror(-r)) : 0;
 }
 
-/* ---- --plan, --delegate --------------------------------------------------------------------------- */
+/* ---- --plan, --delegate
+ * --------------------------------------------------------------------------- */
 
 static int show_plan(const struct box_spec *spec, struct gb_err *err)
 {
@@ -67,7 +68,8 @@ static int delegate(const char *user, struct gb_err *err)
     return 0;
 }
 
-/* ---- the report ------------------------------------------------------------------------------------- */
+/* ---- the report
+ * ------------------------------------------------------------------------------------- */
 
 struct report {
     const struct settings *settings;
@@ -200,7 +202,8 @@ static int report_text(const struct report *report, struct gb_err *err)
         (void)buf_printf(&text, "%snote%s %s\n", term_on(&term, TERM_DIM), term_off(&term),
                          report->host.notes[i]);
     (void)buf_printf(&text, "%s%s%s\n", term_on(&term, is_fit(report) ? TERM_GREEN : TERM_RED),
-                     is_fit(report) ? "This machine can make boxes with every wall that is asked for."
+                     is_fit(report)
+                         ? "This machine can make boxes with every wall that is asked for."
                      : report->settings->backend == BACKEND_DISABLED
                          ? "Code execution is disabled by the configuration."
                          : "This machine cannot make boxes as they are asked for.",

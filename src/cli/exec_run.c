@@ -46,7 +46,8 @@ struct printer {
     int error;            /* of the write that failed */
 };
 
-/* ---- output ----------------------------------------------------------------------------------------- */
+/* ---- output
+ * ----------------------------------------------------------------------------------------- */
 
 /* When our reader has gone the run has no purpose left: it is cancelled, as SIGPIPE would do. */
 static int print_output(void *user, int stream, const void *bytes, size_t len)
@@ -82,13 +83,13 @@ static void print_rest(struct printer *p)
         struct sink *sink = &p->sinks[stream];
         cleanup_buf struct buf shown = BUF_INIT(SHOWN_MAX);
 
-        if (sink->is_tty && term_filter_end(&sink->filter, &shown) == 0 &&
-            shown.len > 0)
+        if (sink->is_tty && term_filter_end(&sink->filter, &shown) == 0 && shown.len > 0)
             (void)fd_write_full(sink->fd, shown.data, shown.len);
     }
 }
 
-/* ---- cancelling --------------------------------------------------------------------------------------- */
+/* ---- cancelling
+ * --------------------------------------------------------------------------------------- */
 
 /* Signals are read from a descriptor, so that the one thread waits for them like for anything
  * else.  SIGPIPE is a failed write, not a death. */
@@ -107,7 +108,8 @@ static int signals_open(struct gb_err *err)
     return fd < 0 ? gb_fail_sys(err, "watching for signals") : fd;
 }
 
-/* ---- the request --------------------------------------------------------------------------------------- */
+/* ---- the request
+ * --------------------------------------------------------------------------------------- */
 
 static int run_request(const struct exec_args *args, const struct run_request *base,
                        struct run_result *result, struct gb_err *err)
@@ -126,8 +128,7 @@ static int run_request(const struct exec_args *args, const struct run_request *b
             .mode = args->files[i].mode,
         };
     for (size_t i = 0; i < args->n_outs; i++)
-        outputs[i] =
-            (struct run_output){ .target = args->outs[i].box, .host = args->outs[i].host };
+        outputs[i] = (struct run_output){ .target = args->outs[i].box, .host = args->outs[i].host };
     request.inputs = inputs;
     request.n_inputs = args->n_files;
     request.outputs = outputs;
@@ -135,7 +136,8 @@ static int run_request(const struct exec_args *args, const struct run_request *b
     return run_execute(&request, result, err);
 }
 
-/* ---- telling -------------------------------------------------------------------------------------------- */
+/* ---- telling
+ * -------------------------------------------------------------------------------------------- */
 
 static int print_json(const struct run_result *result, struct gb_err *err)
 {
@@ -163,7 +165,8 @@ static void print_hint(const struct run_result *result, enum color_mode color)
                   verdict_name(run_result_step(result)->verdict), hint, term_off(&term));
 }
 
-/* ---- all of it ------------------------------------------------------------------------------------------ */
+/* ---- all of it
+ * ------------------------------------------------------------------------------------------ */
 
 static int execute(const struct exec_args *args, const struct settings *settings,
                    struct printer *printer, int cancel_fd, struct run_result *result,

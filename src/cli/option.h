@@ -44,8 +44,8 @@ struct opt {
 };
 
 /* What every command ends its table with. */
-#define OPT_HELP_ROW                               \
-    {                                              \
+#define OPT_HELP_ROW                                    \
+    {                                                   \
         OPT_HELP, "help", 'h', .help = "show this help" \
     }
 

@@ -2,23 +2,18 @@
 /* run/environment.c - the variables that a program in a box finds. */
 #include "run/environment.h"
 
-#include "base/cleanup.h"
-#include "box/box.h"
-
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+#include "box/box.h"
+
 static const char *const fixed[] = {
-    "HOME=" BOX_HOME,
-    "USER=box",
-    "LOGNAME=box",
-    "SHELL=/bin/sh",
-    "LANG=C.UTF-8",
-    "TMPDIR=/tmp",
-    "PYTHONUNBUFFERED=1",
+    "HOME=" BOX_HOME, "USER=box",    "LOGNAME=box",        "SHELL=/bin/sh",
+    "LANG=C.UTF-8",   "TMPDIR=/tmp", "PYTHONUNBUFFERED=1",
 };
 
 static bool has_same_name(const char *a, const char *b)
@@ -59,8 +54,8 @@ static int set_own(struct run_env *env, size_t *n, const char *name, const char 
     return 0;
 }
 
-int run_env_make(struct run_env *env, const char *path, const char *workdir,
-                 char *const *language, const char *const *caller)
+int run_env_make(struct run_env *env, const char *path, const char *workdir, char *const *language,
+                 const char *const *caller)
 {
     size_t n_caller = 0;
     size_t n = 0;

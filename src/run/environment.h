@@ -12,6 +12,6 @@ struct run_env {
 };
 
 /* Later lists win over earlier ones; both may be NULL.  -ENOMEM leaves nothing behind. */
-int run_env_make(struct run_env *env, const char *path, const char *workdir,
-                 char *const *language, const char *const *caller);
+int run_env_make(struct run_env *env, const char *path, const char *workdir, char *const *language,
+                 const char *const *caller);
 void run_env_clear(struct run_env *env);

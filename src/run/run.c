@@ -2,6 +2,11 @@
 /* run/run.c - a request, executed in a box of its own. */
 #include "run/run.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "box/box.h"
@@ -9,11 +14,6 @@
 #include "run/language.h"
 #include "run/result.h"
 #include "run/transfer.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Where compiled things go: writable, executable, not in the workspace. */
 #define BUILD_OUT "/tmp/.glovebox-build"
@@ -32,7 +32,8 @@ struct execution {
     uint64_t mark; /* of the files that went in */
 };
 
-/* ---- steps ---------------------------------------------------------------------------------------- */
+/* ---- steps
+ * ---------------------------------------------------------------------------------------- */
 
 static int on_output(void *user, int stream, const void *bytes, size_t len)
 {
@@ -45,10 +46,8 @@ static int on_output(void *user, int stream, const void *bytes, size_t len)
 static enum kill_cause cause_of(enum box_kill kill)
 {
     static const enum kill_cause causes[] = {
-        [BOX_KILL_NONE] = KILL_CAUSE_NONE,
-        [BOX_KILL_CANCEL] = KILL_CAUSE_CANCEL,
-        [BOX_KILL_WALL] = KILL_CAUSE_WALL,
-        [BOX_KILL_CPU] = KILL_CAUSE_CPU,
+        [BOX_KILL_NONE] = KILL_CAUSE_NONE,     [BOX_KILL_CANCEL] = KILL_CAUSE_CANCEL,
+        [BOX_KILL_WALL] = KILL_CAUSE_WALL,     [BOX_KILL_CPU] = KILL_CAUSE_CPU,
         [BOX_KILL_OUTPUT] = KILL_CAUSE_OUTPUT,
     };
 
@@ -85,7 +84,8 @@ static void note_exec_error(struct execution *x, struct run_step *step, const ch
     step->facts.has_exited = true;
     step->facts.code = error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_USABLE;
     if (n > 0)
-        (void)on_output(x, OUT_STDERR, line, (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1);
+        (void)on_output(x, OUT_STDERR, line,
+                        (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1);
 }
 
 static int run_step(struct execution *x, const char *name, const char *const *argv,
@@ -129,7 +129,8 @@ static int run_step(struct execution *x, const char *name, const char *const *ar
     return 0;
 }
 
-/* ---- code and programs ------------------------------------------------------------------------------ */
+/* ---- code and programs
+ * ------------------------------------------------------------------------------ */
 
 static int check_toolchain(struct execution *x, struct gb_err *err)
 {
@@ -138,9 +139,10 @@ static int check_toolchain(struct execution *x, struct gb_err *err)
 
     if (box_path_has(box_path(x->box), language->program, found))
         return 0;
-    return gb_fail(err, -ENOENT, GB_BLAME_CALLER,
-                   "no %s for %s in the box\nremedy: apt install %s, or show one with --toolchain DIR",
-                   language->program, language->name, language->package);
+    return gb_fail(
+        err, -ENOENT, GB_BLAME_CALLER,
+        "no %s for %s in the box\nremedy: apt install %s, or show one with --toolchain DIR",
+        language->program, language->name, language->package);
 }
 
 /* The step's command and, for the last one, the caller's arguments behind it. */
@@ -211,7 +213,8 @@ static int run_program(struct execution *x, struct gb_err *err)
     return run_step(x, "run", x->request->args, NULL, true, err);
 }
 
-/* ---- all of it --------------------------------------------------------------------------------------- */
+/* ---- all of it
+ * --------------------------------------------------------------------------------------- */
 
 static int run_in_box(struct execution *x, struct gb_err *err)
 {

@@ -2,19 +2,19 @@
 /* run/save.c - a file on the host that is replaced whole or not at all. */
 #include "run/save.h"
 
-#include "base/cleanup.h"
-#include "base/err.h"
-#include "base/fd.h"
-#include "base/id.h"
-#include "base/path.h"
-#include "base/sys.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/id.h"
+#include "base/path.h"
+#include "base/sys.h"
 
 static int open_beneath(int base_fd, const char *path)
 {
@@ -88,8 +88,9 @@ int save_begin(struct save *save, int base_fd, const char *path, unsigned mode, 
     if (r < 0)
         return gb_fail(err, r, GB_BLAME_HOST, "drawing a name: %s", strerror(-r));
     (void)snprintf(save->temp, sizeof(save->temp), ".glovebox-%s", id);
-    save->fd = openat(save->dir_fd, save->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
-                      mode & 0100 ? 0755 : 0644);
+    save->fd =
+        openat(save->dir_fd, save->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+               mode & 0100 ? 0755 : 0644);
     return save->fd < 0 ? gb_fail_sys(err, "writing '%s'", path) : 0;
 }
 

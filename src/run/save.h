@@ -21,8 +21,7 @@ struct save {
 
 /* base_fd: a directory that path must stay beneath, its missing directories are made; or -1 for a
  * path of the caller's own, which is resolved as usual.  mode: only whether it is executable. */
-int save_begin(struct save *save, int base_fd, const char *path, unsigned mode,
-               struct gb_err *err);
+int save_begin(struct save *save, int base_fd, const char *path, unsigned mode, struct gb_err *err);
 int save_add(struct save *save, const void *bytes, size_t len, struct gb_err *err);
 int save_commit(struct save *save, struct gb_err *err);
 

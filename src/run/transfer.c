@@ -2,6 +2,11 @@
 /* run/transfer.c - files of a request on their way into its box and out of it. */
 #include "run/transfer.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
@@ -12,15 +17,11 @@
 #include "run/workspace.h"
 #include "wire/crate.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* What one request may bring out. */
 #define FILES_MAX 10000
 
-/* ---- in --------------------------------------------------------------------------------------------- */
+/* ---- in
+ * --------------------------------------------------------------------------------------------- */
 
 /* Paths below the working directory and absolute ones go as two crates; most requests have one. */
 static int put_inputs(struct box *box, const struct run_request *request, bool is_absolute,
@@ -71,7 +72,8 @@ int transfer_in(struct box *box, const struct run_request *request, uint64_t *re
     return r;
 }
 
-/* ---- out -------------------------------------------------------------------------------------------- */
+/* ---- out
+ * -------------------------------------------------------------------------------------------- */
 
 struct single {
     struct save save;
@@ -119,9 +121,9 @@ static int get_output(struct box *box, const struct run_request *request,
 {
     bool is_absolute = output->target[0] == '/';
     struct gb_err inner = { 0 };
-    struct single single = {
-        .host = output->host, .want = output->target + is_absolute, .err = &inner
-    };
+    struct single single = { .host = output->host,
+                             .want = output->target + is_absolute,
+                             .err = &inner };
     struct box_get_spec spec = {
         .dir = is_absolute ? "/" : request->workdir,
         .path = single.want,
@@ -177,9 +179,8 @@ static const struct crate_ops listing_ops = {
 static int list_files(struct box *box, const struct run_request *request, uint64_t mark,
                       struct run_result *result, struct gb_err *err)
 {
-    struct listing listing = {
-        .result = result, .source = request->language ? request->name : NULL
-    };
+    struct listing listing = { .result = result,
+                               .source = request->language ? request->name : NULL };
     struct box_get_spec spec = {
         .dir = request->workdir,
         .path = "",

@@ -2,12 +2,6 @@
 /* run/workspace.c - a directory of the host as the workspace of a box. */
 #include "run/workspace.h"
 
-#include "base/cleanup.h"
-#include "base/err.h"
-#include "box/box.h"
-#include "run/save.h"
-#include "wire/crate.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +12,12 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "box/box.h"
+#include "run/save.h"
+#include "wire/crate.h"
 
 /* Files are sent in batches, so that few descriptors are open at a time. */
 #define BATCH 64
@@ -83,7 +83,8 @@ static int walk_entry(struct walker *w, int dir_fd, const struct dirent *entry, 
         return 0;
     if (snprintf(path, sizeof(path), "%s%s%s", prefix, prefix[0] ? "/" : "", entry->d_name) >=
         PATH_MAX)
-        return gb_fail(w->err, -ENAMETOOLONG, GB_BLAME_CALLER, "a path of the workspace is too long");
+        return gb_fail(w->err, -ENAMETOOLONG, GB_BLAME_CALLER,
+                       "a path of the workspace is too long");
     if (entry->d_type == DT_REG)
         return batch_add(w, dir_fd, entry->d_name, path);
     if (entry->d_type != DT_DIR)
@@ -145,7 +146,8 @@ int workspace_put(struct box *box, const char *host_dir, const char *box_dir, ui
     return r;
 }
 
-/* ---- back ------------------------------------------------------------------------------------------- */
+/* ---- back
+ * ------------------------------------------------------------------------------------------- */
 
 struct keeper {
     int base_fd;

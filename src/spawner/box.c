@@ -9,13 +9,6 @@
  */
 #include "spawner/box.h"
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/fd.h"
-#include "base/path.h"
-#include "base/sys.h"
-#include "spawner/idmap.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/securebits.h>
@@ -26,6 +19,13 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/sys.h"
+#include "spawner/idmap.h"
 
 #define SWEEP_MS 2000
 
@@ -40,10 +40,11 @@ static int fail(struct failure *ret, size_t step, enum spawn_where where, uint32
     return -1;
 }
 
-/* ---- slot and record --------------------------------------------------------------------------- */
+/* ---- slot and record ---------------------------------------------------------------------------
+ */
 
-/* A group of this slot, by its name "glovebox-…<slot>"?  Whatever else a damaged record names is not
- * ours to kill. */
+/* A group of this slot, by its name "glovebox-…<slot>"?  Whatever else a damaged record names is
+ * not ours to kill. */
 static bool is_own_group(const char *path, uint32_t slot)
 {
     static const char place[] = "/sys/fs/cgroup/";
@@ -145,7 +146,8 @@ int box_sweep(const struct plan *plan, uint32_t *ret_survivors)
     return result;
 }
 
-/* ---- groups ------------------------------------------------------------------------------------- */
+/* ---- groups -------------------------------------------------------------------------------------
+ */
 
 /* Finds the GROUP steps and names their paths, so that the record is complete before the first
  * directory is made. */
@@ -195,7 +197,8 @@ static int groups_make(struct box *box, struct failure *ret)
     return 0;
 }
 
-/* ---- the clone ----------------------------------------------------------------------------------- */
+/* ---- the clone
+ * ----------------------------------------------------------------------------------- */
 
 static const struct {
     uint32_t plan_flag;
@@ -365,7 +368,8 @@ int box_build(struct box *box, int control_fd, struct failure *ret)
     return r;
 }
 
-/* ---- the end -------------------------------------------------------------------------------------- */
+/* ---- the end
+ * -------------------------------------------------------------------------------------- */
 
 static int await_pid1(struct box *box, int timeout_ms)
 {

@@ -10,15 +10,15 @@
  */
 #pragma once
 
-#include "spawner/child.h"
-#include "spawner/group.h"
-#include "spawner/plan.h"
-#include "spawner/slot.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+#include "spawner/child.h"
+#include "spawner/group.h"
+#include "spawner/plan.h"
+#include "spawner/slot.h"
 
 struct box {
     struct plan *plan;

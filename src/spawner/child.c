@@ -17,10 +17,6 @@
  */
 #include "spawner/child.h"
 
-#include "base/cleanup.h"
-#include "base/fd.h"
-#include "base/sys.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <net/if.h>
@@ -35,6 +31,10 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/sys.h"
 
 /* A directory that every host has and no plan needs under its host path once the trees are open. */
 #define STAGING_POINT "/usr"
@@ -131,7 +131,8 @@ static int attach(const struct builder *b, int mount_fd, const char *target)
     return sys_move_mount(mount_fd, base, target);
 }
 
-/* ---- trees of the host ------------------------------------------------------------------------ */
+/* ---- trees of the host ------------------------------------------------------------------------
+ */
 
 static int tree_check(int fd, const struct msg_bind *bind, bool *ret_is_dir)
 {
@@ -150,9 +151,8 @@ static int tree_check(int fd, const struct msg_bind *bind, bool *ret_is_dir)
 
 static int tree_open(const struct msg_bind *bind, bool *ret_is_dir)
 {
-    cleanup_close int fd = sys_open_tree(AT_FDCWD, bind->source,
-                                         SYS_OPEN_TREE_CLONE | SYS_OPEN_TREE_CLOEXEC |
-                                             SYS_AT_RECURSIVE);
+    cleanup_close int fd = sys_open_tree(
+        AT_FDCWD, bind->source, SYS_OPEN_TREE_CLONE | SYS_OPEN_TREE_CLOEXEC | SYS_AT_RECURSIVE);
 
     if (fd < 0)
         return errno == ENOENT && bind->flags & MOUNT_FLAG_OPTIONAL ? TREE_MISSING : -1;
@@ -227,8 +227,7 @@ static int inside_open(const struct builder *b, const struct msg_bind *bind)
 {
     const char *source = bind->source;
     int base = target_base(b, &source);
-    cleanup_close int fd =
-        sys_open_tree(base, source, SYS_OPEN_TREE_CLONE | SYS_OPEN_TREE_CLOEXEC);
+    cleanup_close int fd = sys_open_tree(base, source, SYS_OPEN_TREE_CLONE | SYS_OPEN_TREE_CLOEXEC);
 
     if (fd < 0 || set_attrs(fd, bind->flags, false) < 0)
         return -1;
@@ -436,7 +435,8 @@ static const struct {
     { MSG_REMOUNT, step_remount, offsetof(struct msg_remount, target) },
 };
 
-/* ---- the order of things ---------------------------------------------------------------------- */
+/* ---- the order of things ----------------------------------------------------------------------
+ */
 
 static void die(const struct child *child, const struct failure *failure) __attribute__((noreturn));
 

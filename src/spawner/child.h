@@ -7,11 +7,11 @@
  */
 #pragma once
 
-#include "spawner/group.h"
-#include "spawner/plan.h"
-
 #include <stddef.h>
 #include <stdint.h>
+
+#include "spawner/group.h"
+#include "spawner/plan.h"
 
 struct failure {
     uint32_t step;
@@ -26,9 +26,9 @@ struct child {
     const struct group *groups;
     size_t n_groups;
     const size_t *group_steps; /* which step of the plan made each */
-    int go_fd;                 /* readable when the ids are mapped; at its end the spawner is gone */
-    int parent_go_fd;          /* the spawner's end of it, to be closed first */
-    int control_fd;            /* for a failure */
+    int go_fd;        /* readable when the ids are mapped; at its end the spawner is gone */
+    int parent_go_fd; /* the spawner's end of it, to be closed first */
+    int control_fd;   /* for a failure */
 };
 
 /* Opens the host's trees that the plan binds and sets their mount flags.  Done by the spawner when

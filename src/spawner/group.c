@@ -2,12 +2,6 @@
 /* spawner/group.c - the control groups of a box. */
 #include "spawner/group.h"
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/fd.h"
-#include "base/path.h"
-#include "base/sys.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +12,12 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/sys.h"
 
 /* Depth of group directories below a box's that a sweep follows; glovebox itself makes one. */
 #define SWEEP_DEPTH 4
@@ -180,7 +180,8 @@ int group_check(const struct msg_group *step, const struct group *group, const c
     return -ESRCH;
 }
 
-/* ---- sweeping ---------------------------------------------------------------------------------- */
+/* ---- sweeping ----------------------------------------------------------------------------------
+ */
 
 /* Is the process still in a group of that name?  A pid that was used again in between is not. */
 static bool pid_is_in(pid_t pid, const char *name)
@@ -262,8 +263,7 @@ static void sweep_children(int dir_fd, int depth, uint32_t *ret_left)
  * NOLINTNEXTLINE(misc-no-recursion) */
 static int sweep_dir(int parent_fd, const char *name, int depth, uint32_t *ret_left)
 {
-    cleanup_close int fd =
-        openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    cleanup_close int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 
     if (fd < 0)
         return errno == ENOENT ? 0 : -errno;

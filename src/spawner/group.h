@@ -7,18 +7,18 @@
  */
 #pragma once
 
-#include "wire/msg.h"
-
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "wire/msg.h"
 
 #define GROUPS_MAX 8
 
 struct group {
     bool is_v2;
-    int dir_fd;   /* the group's directory */
-    int join_fd;  /* v1: `tasks`, open for writing; v2: directory of the group to be born in */
+    int dir_fd;  /* the group's directory */
+    int join_fd; /* v1: `tasks`, open for writing; v2: directory of the group to be born in */
     char path[PATH_MAX];
 };
 

@@ -2,14 +2,14 @@
 /* spawner/idmap.c - who the ids of a box are on the host. */
 #include "spawner/idmap.h"
 
-#include "base/fd.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "base/fd.h"
 
 #define NUMBER_MAX 12
 
@@ -47,8 +47,8 @@ static int map_write(const struct idmap *map, uint32_t first, pid_t pid, const c
     size_t used = 0;
 
     for (size_t i = 0; i < map->n; i++)
-        used += (size_t)snprintf(text + used, sizeof(text) - used, "%u %u 1\n",
-                                 map->ids[i].inside, first + map->ids[i].offset);
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "%u %u 1\n", map->ids[i].inside,
+                                 first + map->ids[i].offset);
     (void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, file);
     return fd_write_text(AT_FDCWD, path, text);
 }

@@ -2,10 +2,10 @@
 /* spawner/idmap.h - who the ids of a box are on the host. */
 #pragma once
 
-#include "spawner/plan.h"
-
 #include <stdint.h>
 #include <sys/types.h>
+
+#include "spawner/plan.h"
 
 #define IDMAP_MAX 8
 

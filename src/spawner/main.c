@@ -10,11 +10,6 @@
  * One spawner for each box: a spawner that is killed takes no other box with it, and its straight
  * line needs no table of boxes.
  */
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/fd.h"
-#include "spawner/box.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -24,8 +19,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define CONTROL_FD  3
-#define PLAN_FDS    3
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "spawner/box.h"
+
+#define CONTROL_FD     3
+#define PLAN_FDS       3
 #define SWEEP_AGAIN_MS 1000
 
 struct spawner {

@@ -7,11 +7,11 @@
  */
 #pragma once
 
-#include "wire/msg.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "wire/msg.h"
 
 #define PLAN_BYTES_MAX (768 * 1024)
 #define PLAN_STEPS_MAX 512

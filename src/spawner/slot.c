@@ -2,13 +2,13 @@
 /* spawner/slot.c - the lock file that owns a native box on this host. */
 #include "spawner/slot.h"
 
-#include "base/cleanup.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <unistd.h>
+
+#include "base/cleanup.h"
 
 static int slot_open(int dir_fd, uint32_t number, int flags)
 {

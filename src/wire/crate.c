@@ -2,11 +2,11 @@
 /* wire/crate.c - files as a byte stream on a channel. */
 #include "wire/crate.h"
 
-#include "base/path.h"
-#include "wire/bytes.h"
-
 #include <errno.h>
 #include <string.h>
+
+#include "base/path.h"
+#include "wire/bytes.h"
 
 int crate_head_put(const char *path, unsigned mode, uint64_t size,
                    uint8_t bytes[static CRATE_HEAD_SIZE + CRATE_PATH_MAX])

@@ -2,10 +2,10 @@
 /* wire/frame.c - heads, and cutting a byte stream into frames. */
 #include "wire/frame.h"
 
-#include "wire/bytes.h"
-
 #include <errno.h>
 #include <string.h>
+
+#include "wire/bytes.h"
 
 void wire_head_put(uint8_t bytes[static WIRE_HEAD_SIZE], const struct wire_head *head)
 {

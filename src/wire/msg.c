@@ -6,11 +6,11 @@
  */
 #include "wire/msg.h"
 
-#include "wire/bytes.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "wire/bytes.h"
 
 enum field_type {
     FIELD_U32,
@@ -428,7 +428,8 @@ void msg_text(uint8_t type, const void *msg, char *text, size_t size)
         line_field(&l, field, msg);
 }
 
-/* ---- lists ------------------------------------------------------------------------------------ */
+/* ---- lists ------------------------------------------------------------------------------------
+ */
 
 int wire_strs_pack(const char *const *strings, char *bytes, size_t size, struct wire_strs *ret)
 {

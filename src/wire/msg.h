@@ -8,11 +8,11 @@
  */
 #pragma once
 
-#include "wire/frame.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "wire/frame.h"
 
 #define WIRE_MAGIC   0x784f6247u /* "GbOx" */
 #define WIRE_VERSION 1u
@@ -94,7 +94,7 @@ enum get_flags {
 };
 
 enum plan_flags {
-    PLAN_FLAG_ROOT = 1 << 0,    /* the spawner has the host's root: it opens trees and writes maps */
+    PLAN_FLAG_ROOT = 1 << 0, /* the spawner has the host's root: it opens trees and writes maps */
     PLAN_FLAG_USER_NS = 1 << 1, /* namespaces to make; each is a wall */
     PLAN_FLAG_PID_NS = 1 << 2,
     PLAN_FLAG_NET_NS = 1 << 3,

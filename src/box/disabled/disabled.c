@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* box/disabled/disabled.c - the backend that refuses: nothing runs where the operator said so. */
+#include <errno.h>
+
 #include "base/err.h"
 #include "box/box.h"
-
-#include <errno.h>
 
 static int disabled_probe(const struct box_spec *spec, struct gb_err *err)
 {

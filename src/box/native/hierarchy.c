@@ -2,10 +2,6 @@
 /* box/native/hierarchy.c - where on this host groups can be made. */
 #include "box/native/hierarchy.h"
 
-#include "base/cleanup.h"
-#include "base/err.h"
-#include "base/fd.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -14,6 +10,10 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/fd.h"
 
 #define TOP "/sys/fs/cgroup"
 
@@ -76,7 +76,8 @@ static void add(struct hierarchies *h, const char *controller, enum wall wall, b
     h->n++;
 }
 
-/* ---- parents that are not root's ---------------------------------------------------------------- */
+/* ---- parents that are not root's ----------------------------------------------------------------
+ */
 
 static void delegated_dir(const char *tree, uid_t uid, char dir[static PATH_MAX])
 {
@@ -123,7 +124,8 @@ static bool find_parent(const char *tree, const char *controller, uid_t uid,
     return is_ours(dir) || (present_dir(tree, controller, dir) && is_ours(dir));
 }
 
-/* ---- layouts ------------------------------------------------------------------------------------- */
+/* ---- layouts
+ * ------------------------------------------------------------------------------------- */
 
 static const char no_right[] = "no right to make groups there";
 
@@ -198,7 +200,8 @@ void hierarchies_find(uid_t uid, struct hierarchies *ret)
     find_v1(uid, ret);
 }
 
-/* ---- delegation ---------------------------------------------------------------------------------- */
+/* ---- delegation
+ * ---------------------------------------------------------------------------------- */
 
 static int hand_over(const char *dir, uid_t uid, gid_t gid, bool is_v2, struct gb_err *err)
 {

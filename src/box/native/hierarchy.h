@@ -8,12 +8,12 @@
  */
 #pragma once
 
-#include "box/walls.h"
-
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
+
+#include "box/walls.h"
 
 struct gb_err;
 

@@ -3,10 +3,6 @@
  *
  * An allow-list: /usr, the links /bin /lib … into it, and what programs there need of /etc.
  */
-#include "base/cleanup.h"
-#include "base/err.h"
-#include "box/native/plan.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -15,15 +11,19 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "box/native/plan.h"
+
 /* Names in / that lead into /usr, as links or as directories of their own. */
 static const char *const root_names[] = { "bin", "lib", "lib32", "lib64", "libx32", "sbin", NULL };
 
 /* Names in /etc, as patterns.  Whole directories and plain files alike are bound read-only. */
 static const char *const etc_names[] = {
-    "alternatives", "java*",   "maven",        "ca-certificates", "python3*",   "perl",
-    "php",          "R",       "lua*",         "fonts",           "groff",      "terminfo",
-    "ld.so.conf.d", "ld.so.cache", "ld.so.conf", "localtime",     "locale.alias", "mime.types",
-    "protocols",    "services", NULL,
+    "alternatives", "java*",       "maven",      "ca-certificates", "python3*",     "perl",
+    "php",          "R",           "lua*",       "fonts",           "groff",        "terminfo",
+    "ld.so.conf.d", "ld.so.cache", "ld.so.conf", "localtime",       "locale.alias", "mime.types",
+    "protocols",    "services",    NULL,
 };
 
 static const char *const ssl_names[] = { "certs", "openssl.cnf", NULL };

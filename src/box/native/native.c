@@ -7,6 +7,14 @@
  */
 #include "box/native/native.h"
 
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -22,14 +30,6 @@
 #include "box/native/toolchain.h"
 #include "wire/msg.h"
 
-#include <errno.h>
-#include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #define ROOT_STRIDE 65536u
 #define ROOT_SLOTS  4096u
 #define USER_STRIDE 3u
@@ -41,7 +41,7 @@
 #define LANDLOCK_VERSION 1u /* flag of landlock_create_ruleset: ask for the ABI */
 
 /* Walls that a box can be built without, if the operator can do without them. */
-#define OPTIONAL_WALLS \
+#define OPTIONAL_WALLS                                                         \
     (1u << WALL_NET | 1u << WALL_IPC | 1u << WALL_UTS | 1u << WALL_CGROUP_NS | \
      1u << WALL_LANDLOCK | 1u << WALL_MEMORY | 1u << WALL_CPU | 1u << WALL_PIDS)
 
@@ -55,7 +55,8 @@ struct native {
     uint32_t kill_seq; /* of a KILL that the glove has not answered yet, 0: none */
 };
 
-/* ---- facts ---------------------------------------------------------------------------------------- */
+/* ---- facts
+ * ---------------------------------------------------------------------------------------- */
 
 /* The default directory needs no tag; any other one gets its own names, so that two directories of
  * slots never mean the same group. */
@@ -153,12 +154,13 @@ static int refuse(const struct box_spec *spec, const struct native_survey *surve
     return 0;
 }
 
-/* A working directory is the run's to write: it cannot lie in what is the host's or the kernel's. */
+/* A working directory is the run's to write: it cannot lie in what is the host's or the kernel's.
+ */
 static int workdir_check(const char *dir, struct gb_err *err)
 {
     static const char *const taken[] = {
-        "/usr", "/etc", "/proc", "/sys", "/dev", "/bin", "/sbin", "/lib", "/lib32", "/lib64",
-        "/libx32",
+        "/usr",  "/etc", "/proc",  "/sys",   "/dev",    "/bin",
+        "/sbin", "/lib", "/lib32", "/lib64", "/libx32",
     };
     bool is_taken = dir && strcmp(dir, "/") == 0;
 
@@ -170,7 +172,8 @@ static int workdir_check(const char *dir, struct gb_err *err)
                    "'%s' cannot be the working directory: it is read-only in a box", dir);
 }
 
-/* ---- start ---------------------------------------------------------------------------------------- */
+/* ---- start
+ * ---------------------------------------------------------------------------------------- */
 
 static int build(struct box *box, const struct box_spec *spec, const struct plan_facts *facts,
                  int *ret_link_fd, struct gb_err *err)
@@ -279,7 +282,8 @@ static int native_probe(const struct box_spec *spec, struct gb_err *err)
     return refuse(spec, &survey, err);
 }
 
-/* ---- runs ------------------------------------------------------------------------------------------ */
+/* ---- runs
+ * ------------------------------------------------------------------------------------------ */
 
 static int native_run_open(struct box *box, const struct limits *limits, int *fds, size_t *n_fds,
                            bool *ret_has_v2, struct gb_err *err)
@@ -392,7 +396,8 @@ const struct box_ops box_native = {
     .destroy = native_destroy,
 };
 
-/* ---- for doctor ------------------------------------------------------------------------------------ */
+/* ---- for doctor
+ * ------------------------------------------------------------------------------------ */
 
 /* Builds a box, without the walls that it can do without where they fail, and looks what stands. */
 static void try_box(const struct box_spec *spec, struct native_survey *survey)

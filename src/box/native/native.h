@@ -2,10 +2,10 @@
 /* box/native/native.h - what `doctor` asks the native backend besides the vtable. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "box/box.h"
 #include "box/walls.h"
-
-#include <stdbool.h>
 
 struct buf;
 struct gb_err;

@@ -7,17 +7,17 @@
  */
 #include "box/native/plan.h"
 
-#include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/err.h"
-#include "base/path.h"
-#include "wire/msg.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+#include "wire/msg.h"
 
 /* What the glove itself may use besides the run's memory and processes: plenty where the run has
  * limits of its own below the box's, and no more than it needs where the box's are the run's. */
@@ -73,7 +73,8 @@ static bool has(const struct compiler *c, enum wall wall)
     return c->walls & 1u << wall;
 }
 
-/* ---- the plan's head, groups, ids ---------------------------------------------------------------- */
+/* ---- the plan's head, groups, ids
+ * ---------------------------------------------------------------- */
 
 static uint32_t plan_flags(const struct compiler *c)
 {
@@ -223,7 +224,8 @@ static void compile_ids(struct compiler *c)
     }
 }
 
-/* ---- the root ------------------------------------------------------------------------------------- */
+/* ---- the root
+ * ------------------------------------------------------------------------------------- */
 
 static void put_dir(struct compiler *c, const char *target, unsigned mode, unsigned owner)
 {
@@ -391,9 +393,9 @@ static void compile_proc(struct compiler *c)
 {
     static const char *const options[] = { "hidepid=invisible", NULL };
     static const char *const keep[] = {
-        "cgroups", "cpuinfo", "filesystems", "loadavg",     "meminfo", "mounts",  "net",    "self",
-        "stat",    "swaps",   "sys",         "sysvipc",     "uptime",  "version", "vmstat",
-        "thread-self", NULL,
+        "cgroups", "cpuinfo", "filesystems", "loadavg",     "meminfo", "mounts",
+        "net",     "self",    "stat",        "swaps",       "sys",     "sysvipc",
+        "uptime",  "version", "vmstat",      "thread-self", NULL,
     };
     const uint32_t flags = MOUNT_FLAG_NOSUID | MOUNT_FLAG_NODEV | MOUNT_FLAG_NOEXEC;
     struct msg_cover cover = { .wall = WALL_PID, .target = "/proc" };
@@ -408,8 +410,7 @@ static void compile_proc(struct compiler *c)
 /* Runtimes size their heaps and pools by what they read here. */
 static void compile_groups_view(struct compiler *c)
 {
-    const uint32_t flags =
-        MOUNT_FLAG_RO | MOUNT_FLAG_NOSUID | MOUNT_FLAG_NODEV | MOUNT_FLAG_NOEXEC;
+    const uint32_t flags = MOUNT_FLAG_RO | MOUNT_FLAG_NOSUID | MOUNT_FLAG_NODEV | MOUNT_FLAG_NOEXEC;
     uint64_t cpus = (c->spec->limits.cpu_milli + 999) / 1000;
     char text[32];
     char path[64];
@@ -440,7 +441,8 @@ static void compile_groups_view(struct compiler *c)
     put_file(c, "/sys/devices/system/cpu/possible", text);
 }
 
-/* ---- toolchains ------------------------------------------------------------------------------------ */
+/* ---- toolchains
+ * ------------------------------------------------------------------------------------ */
 
 /* Directories above a tree, made in the box's own root. */
 static void put_parents(struct compiler *c, const char *path)
@@ -457,9 +459,23 @@ static void put_parents(struct compiler *c, const char *path)
 static void put_masks(struct compiler *c, const char *tree)
 {
     static const char *const secrets[] = {
-        "credentials",  "credentials.toml", ".npmrc", ".netrc", ".pypirc", ".git-credentials",
-        "pip.conf",     ".pip",             ".ssh",   ".aws",   ".gnupg",  ".docker",
-        ".kube",        ".config",          ".condarc", ".env", ".cargo/credentials",
+        "credentials",
+        "credentials.toml",
+        ".npmrc",
+        ".netrc",
+        ".pypirc",
+        ".git-credentials",
+        "pip.conf",
+        ".pip",
+        ".ssh",
+        ".aws",
+        ".gnupg",
+        ".docker",
+        ".kube",
+        ".config",
+        ".condarc",
+        ".env",
+        ".cargo/credentials",
         ".cargo/credentials.toml",
     };
     char path[PATH_MAX + 64];
@@ -543,9 +559,7 @@ int plan_compile(const struct plan_facts *facts, const struct box_spec *spec, wa
                  const char *box_id, struct buf *ret, struct gb_err *err)
 {
     struct compiler c = { .facts = facts, .spec = spec, .walls = walls, .out = ret };
-    struct msg_remount close_root = {
-        .wall = WALL_MOUNT, .flags = HOST_TREE, .target = "/"
-    };
+    struct msg_remount close_root = { .wall = WALL_MOUNT, .flags = HOST_TREE, .target = "/" };
     struct msg_go go;
 
     compile_head(&c, box_id);

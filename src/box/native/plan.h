@@ -6,12 +6,12 @@
  */
 #pragma once
 
-#include "box/box.h"
-#include "box/native/hierarchy.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "box/box.h"
+#include "box/native/hierarchy.h"
 
 struct buf;
 struct gb_err;
@@ -32,8 +32,8 @@ struct plan_facts {
     uint32_t n_slots;
     const char *uid_tool; /* NULL: the spawner writes the maps itself */
     const char *gid_tool;
-    char tag[24];                 /* part of the groups' names */
-    struct plan_entry *entries;   /* of the host's root and /etc that image `host` shows */
+    char tag[24];               /* part of the groups' names */
+    struct plan_entry *entries; /* of the host's root and /etc that image `host` shows */
     size_t n_entries;
 };
 

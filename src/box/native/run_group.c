@@ -2,11 +2,6 @@
 /* box/native/run_group.c - the groups of one run and their counters. */
 #include "box/native/run_group.h"
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/fd.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -16,7 +11,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- counters ------------------------------------------------------------------------------------ */
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/fd.h"
+
+/* ---- counters
+ * ------------------------------------------------------------------------------------ */
 
 /* A file that holds one number. */
 static uint64_t read_number(int dir, const char *file)
@@ -54,8 +55,8 @@ static struct counters counters_read(const struct run_group *g)
     if (g->memory >= 0) {
         c.oom_kills = read_keyed(g->dirs[g->memory],
                                  g->is_v2 ? "memory.events" : "memory.oom_control", "oom_kill");
-        c.memory_peak = read_number(g->dirs[g->memory],
-                                    g->is_v2 ? "memory.peak" : "memory.max_usage_in_bytes");
+        c.memory_peak =
+            read_number(g->dirs[g->memory], g->is_v2 ? "memory.peak" : "memory.max_usage_in_bytes");
     }
     if (g->pids >= 0)
         c.pids_hits = read_keyed(g->dirs[g->pids], "pids.events", "max");
@@ -81,7 +82,8 @@ void run_group_read(const struct run_group *g, struct box_run_end *ret)
         ret->memory_files = read_keyed(g->dirs[g->memory], "memory.stat", "shmem");
 }
 
-/* ---- making --------------------------------------------------------------------------------------- */
+/* ---- making
+ * --------------------------------------------------------------------------------------- */
 
 static int write_number(int dir, const char *file, uint64_t value)
 {
@@ -219,7 +221,8 @@ int run_group_open(const struct hierarchies *h, wall_set walls, const int *group
     return 0;
 }
 
-/* ---- killing -------------------------------------------------------------------------------------- */
+/* ---- killing
+ * -------------------------------------------------------------------------------------- */
 
 int run_group_kill(const struct run_group *g)
 {

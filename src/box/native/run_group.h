@@ -6,12 +6,12 @@
  */
 #pragma once
 
-#include "box/box.h"
-#include "box/native/hierarchy.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "box/box.h"
+#include "box/native/hierarchy.h"
 
 struct gb_err;
 
@@ -34,7 +34,7 @@ struct run_group {
     int joins[RUN_GROUPS_MAX];   /* what the glove joins with: v1 `tasks`, v2 directory */
     int memory;                  /* index of the directory with that controller, -1: none */
     int pids;
-    int cpu; /* with the CPU time */
+    int cpu;  /* with the CPU time */
     int kill; /* the v2 one */
     struct counters before;
 };

@@ -2,15 +2,6 @@
 /* box/native/spawn.c - the host's end of a spawner. */
 #include "box/native/spawn.h"
 
-#include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/err.h"
-#include "base/fd.h"
-#include "box/walls.h"
-#include "embed/embed.h"
-#include "wire/msg.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -24,12 +15,22 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/fd.h"
+#include "box/walls.h"
+#include "embed/embed.h"
+#include "wire/msg.h"
+
 #define CONTROL_FD 3
 #define BUILD_MS   20000
 #define REMOVE_MS  10000
 #define LOST_MS    2000
 
-/* ---- slots --------------------------------------------------------------------------------------- */
+/* ---- slots
+ * --------------------------------------------------------------------------------------- */
 
 /* A directory that nobody else can write to or swap. */
 static int private_dir(int at, const char *path, struct gb_err *err)
@@ -44,7 +45,8 @@ static int private_dir(int at, const char *path, struct gb_err *err)
         return gb_fail_sys(err, "opening the directory '%s'", path);
     if (st.st_uid != geteuid() || st.st_mode & 022)
         return gb_fail(err, -EPERM, GB_BLAME_HOST,
-                       "the directory '%s' can be written by others; remove it or set run_dir", path);
+                       "the directory '%s' can be written by others; remove it or set run_dir",
+                       path);
     return take_fd(&fd);
 }
 
@@ -105,7 +107,8 @@ static struct answer *answer_new(void)
     return answer;
 }
 
-/* ---- starting ------------------------------------------------------------------------------------- */
+/* ---- starting
+ * ------------------------------------------------------------------------------------- */
 
 /* Above the number that the control socket gets, which would replace it before the exec. */
 static int program_open(void)
@@ -169,7 +172,8 @@ static int send_plan(const struct spawn *spawn, const struct buf *plan, const in
     return 0;
 }
 
-/* ---- answers --------------------------------------------------------------------------------------- */
+/* ---- answers
+ * --------------------------------------------------------------------------------------- */
 
 static void drop_fds(struct answer *answer)
 {
@@ -217,7 +221,8 @@ static int read_answer(const struct spawn *spawn, uint64_t deadline_ns)
     return msg_decode(answer->head.type, payload, answer->head.size, &answer->msg);
 }
 
-/* ---- failures -------------------------------------------------------------------------------------- */
+/* ---- failures
+ * -------------------------------------------------------------------------------------- */
 
 /* The wall that a failure breaks: a step names its own; what comes before the steps follows from
  * where it happened. */
@@ -340,7 +345,8 @@ static void tell(const struct spawn *spawn, uint8_t type, const void *msg)
         (void)fd_send(spawn->control_fd, frame, (size_t)n, NULL, 0, 0);
 }
 
-/* ---- the end ---------------------------------------------------------------------------------------- */
+/* ---- the end
+ * ---------------------------------------------------------------------------------------- */
 
 static int await_gone(const struct spawn *spawn, uint32_t *ret_survivors)
 {

@@ -17,15 +17,14 @@ struct answer;
 struct buf;
 struct gb_err;
 
-
 #define SPAWN_GROUPS_MAX 8
 
 struct spawn {
-    pid_t pid;      /* 0: none */
-    bool has_plan;  /* it may have made something */
-    int control_fd; /* -1: none */
+    pid_t pid;             /* 0: none */
+    bool has_plan;         /* it may have made something */
+    int control_fd;        /* -1: none */
     struct answer *answer; /* what came over it */
-    int slots_fd;   /* directory of slots, -1: none */
+    int slots_fd;          /* directory of slots, -1: none */
     uint32_t n_slots;
     size_t n_groups;
     int groups[SPAWN_GROUPS_MAX]; /* directories, in the order of the plan's GROUPs */
@@ -33,8 +32,8 @@ struct spawn {
     int failed_wall; /* set when the plan failed: the wall, or -1 */
 };
 
-#define SPAWN_INIT \
-    { \
+#define SPAWN_INIT                                           \
+    {                                                        \
         .control_fd = -1, .slots_fd = -1, .failed_wall = -1, \
     }
 

@@ -2,16 +2,16 @@
 /* box/native/subids.c - the subordinate ids that an ordinary user may give to boxes. */
 #include "box/native/subids.h"
 
-#include "base/cleanup.h"
-#include "base/err.h"
-#include "base/num.h"
-
 #include <errno.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/num.h"
 
 #define UID_TOOL "/usr/bin/newuidmap"
 #define GID_TOOL "/usr/bin/newgidmap"

@@ -2,11 +2,6 @@
 /* box/native/toolchain.c - trees of the host that the operator shows in boxes besides /usr. */
 #include "box/native/toolchain.h"
 
-#include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/err.h"
-#include "base/path.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +11,11 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
 
 #define PATH_TEXT_MAX (64 * 1024)
 
@@ -27,8 +27,7 @@ static const char *const own_places[] = {
     "/proc", "/sys", "/dev", "/etc", "/run", "/tmp", "/var/tmp", "/workspace", "/home/box",
 };
 
-static const char usual_path[] =
-    "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+static const char usual_path[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /* Where Go's own archive puts itself, outside every usual PATH. */
 #define GO_BIN "/usr/local/go/bin"
