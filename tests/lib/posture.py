@@ -82,9 +82,11 @@ def mount_entry(line):
     shared = [word.split(":")[0] for word in fields[6:]]
     if kind not in OWN_TYPES:
         return fields[4], " ".join(["host's", flags, *shared])
-    options = ",".join(option for option in options.split(",")
-                       if not re.match(r"(uid|gid)=|inode64", option))
-    return fields[4], " ".join([kind, fields[3], flags, options, *shared])
+    # Read-only is what either the mount or its file system says.
+    words = [word for word in options.split(",") if not re.match(r"(uid|gid)=|inode64", word)]
+    if words[0] == "ro":
+        flags = "ro" + flags[2:]
+    return fields[4], " ".join([kind, fields[3], flags, ",".join(words[1:]), *shared])
 
 
 def mounts(pid):
