@@ -205,7 +205,11 @@ static int box_start(struct box *box, const struct box_spec *spec, struct gb_err
     if (r < 0)
         return r;
     r = link_new(fd, &box->link, err);
-    return r < 0 ? r : glove_greet(box, spec, err);
+    if (r < 0)
+        return r;
+    r = glove_greet(box, spec, err);
+    /* Gone already: the backend knows why. */
+    return r < 0 && link_is_lost(box->link) ? box->ops->lost(box, spec, err) : r;
 }
 
 static int begin_without(const struct box_spec *spec, const struct box_ops *ops, wall_set without,

@@ -380,6 +380,7 @@ int box_run(struct box *box, const struct box_run_spec *spec, struct box_run_end
     struct process p = { .box = box, .spec = spec, .end = ret };
     struct gb_err lost = { 0 };
     uint64_t asked_ns;
+    int settled;
     int closed;
     int r;
 
@@ -391,21 +392,26 @@ int box_run(struct box *box, const struct box_run_spec *spec, struct box_run_end
     }
     link_on_exit(box_link(box), process_exited, &p);
     asked_ns = clock_now_ns();
-    r = send_run(&p, err);
-    if (r == 0)
-        r = box_settle(box, err);
+    r = send_run(&p, &lost);
+    settled = box_settle(box, err);
+    if (settled < 0) {
+        /* Why there is no box counts, not that its groups are not there. */
+        lost = (struct gb_err){ 0 };
+        r = settled;
+    }
     clock_start(&p, asked_ns);
     if (r == 0)
         r = watch(&p, &lost);
     if (ret->wall_ns == 0)
         ret->wall_ns = clock_now_ns() - p.started_ns;
-    closed = box_ops_of(box)->run_close(box, ret, err);
+    closed = box_ops_of(box)->run_close(box, ret, settled < 0 ? NULL : err);
     if (r == 0 && closed == 0 && p.is_started)
         r = drain(&p, &lost);
-    note_lost(&p);
+    if (settled == 0)
+        note_lost(&p);
     link_on_exit(box_link(box), NULL, NULL);
     close_channels(&p);
-    if (closed < 0)
+    if (closed < 0 && settled == 0)
         return closed;
     if (r < 0 && !ret->is_lost && !ret->has_exited && ret->kill == BOX_KILL_NONE)
         return lost.code ? (*err = lost, r) : r;

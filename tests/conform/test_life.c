@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -142,6 +143,46 @@ static void a_toolchain_is_shown_without_its_secrets(void **state)
     remove_tree(tree, names);
 }
 
+/* Work can be handed over before the box stands. */
+static void a_box_that_is_begun_takes_work(void **state)
+{
+    struct trial *t = *state;
+
+    assert_int_equal(box_begin(&t->spec, &t->box, &t->err), 0);
+    trial_says(t, "echo first", "first\n");
+    assert_int_equal(box_receipt(t->box)->walls, WALLS_ALL);
+    assert_int_equal(box_settle(t->box, &t->err), 0);
+    trial_says(t, "echo second", "second\n");
+}
+
+static void a_seed_is_there_when_the_box_stands(void **state)
+{
+    struct trial *t = *state;
+    struct box_file seed = { .path = "main.sh", .mode = 0755, .bytes = "echo $0\n", .size = 8 };
+
+    if (!t->ops->plants)
+        skip();
+    t->spec.seed = &seed;
+    t->spec.workdir = "/tmp/deep/place";
+    trial_open(t);
+    trial_says(t, "cd /tmp/deep/place; stat -c '%a %u %s' main.sh .; sh main.sh",
+               "755 1000 8\n755 1000 60\nmain.sh\n");
+}
+
+static void a_box_with_a_time_to_live_ends_by_itself(void **state)
+{
+    struct trial *t = *state;
+    struct ledger gone;
+
+    t->spec.ttl_ms = 300;
+    trial_open(t);
+    ledger_take(&t->scope, &gone);
+    gone.processes = t->before.processes;
+    gone.groups = t->before.groups;
+    ledger_await(&t->scope, &gone, 3000);
+    trial_close(t);
+}
+
 /* ---- refusals ---------------------------------------------------------------------------------
  */
 
@@ -223,6 +264,36 @@ static void a_run_directory_of_others_is_refused(void **state)
     trial_open(t);
 }
 
+/* What fails while the box is being built is told by the first call that needs it. */
+static void a_wall_that_breaks_later_is_told_by_name(void **state)
+{
+    static const char *const argv[] = { "true", NULL };
+    struct trial *t = *state;
+    struct box_run_spec run = trial_spec(t, argv);
+    int broken = -2;
+
+    if (t->ops != &box_native || geteuid() != 0)
+        skip();
+    /* The device is not the one that a box wants. */
+    assert_int_equal(mount("/dev/zero", "/dev/full", NULL, MS_BIND, NULL), 0);
+    ledger_take(&t->scope, &t->before);
+    t->spec.ret_broken = &broken;
+    refused(t, -ENODEV, "'mount' cannot be built at /dev/full");
+    assert_int_equal(broken, WALL_MOUNT);
+    for (int i = 0; i < 20; i++) {
+        int r = box_begin(&t->spec, &t->box, &t->err);
+
+        assert_int_equal(r < 0 ? r : trial_run(t, &run), -ENODEV);
+        assert_non_null(strstr(t->err.msg, "'mount' cannot be built at /dev/full"));
+        assert_non_null(strstr(t->err.msg, "remedy"));
+        assert_true(r < 0 || trial_run(t, &run) < 0);
+        trial_close(t);
+        ledger_expect(&t->scope, &t->before);
+    }
+    assert_int_equal(umount2("/dev/full", MNT_DETACH), 0);
+    t->before.mounts--;
+}
+
 static void unknown_backends_are_refused_with_the_known_ones(void **state)
 {
     struct trial *t = *state;
@@ -262,6 +333,10 @@ static void a_box_closes_from_every_state(void **state)
 
     trial_open(t); /* never used */
     trial_close(t);
+    for (int i = 0; i < 10; i++) { /* not yet built */
+        assert_int_equal(box_begin(&t->spec, &t->box, &t->err), 0);
+        trial_close(t);
+    }
     trial_open(t); /* after a cancelled run */
     spec.output = stop_at_once;
     assert_int_equal(trial_run(t, &spec), 0);
@@ -317,10 +392,14 @@ int main(void)
         TRIAL_TEST(two_boxes_live_side_by_side),
         TRIAL_TEST(a_working_directory_of_its_own_is_made),
         TRIAL_TEST(a_toolchain_is_shown_without_its_secrets),
+        TRIAL_TEST(a_box_that_is_begun_takes_work),
+        TRIAL_TEST(a_seed_is_there_when_the_box_stands),
+        TRIAL_TEST(a_box_with_a_time_to_live_ends_by_itself),
         TRIAL_TEST(what_cannot_be_built_is_refused_by_name),
         TRIAL_TEST(a_closed_tree_is_refused_with_its_remedy),
         TRIAL_TEST(limits_out_of_range_are_refused),
         TRIAL_TEST(a_run_directory_of_others_is_refused),
+        TRIAL_TEST(a_wall_that_breaks_later_is_told_by_name),
         TRIAL_TEST(unknown_backends_are_refused_with_the_known_ones),
         TRIAL_TEST(closing_nothing_is_fine),
         TRIAL_TEST(a_box_closes_from_every_state),
