@@ -184,6 +184,7 @@ static int execute(const struct exec_args *args, const struct settings *settings
         .workdir = args->workdir ? args->workdir : BOX_WORKSPACE,
         .workspace = args->workspace,
         .lists_files = args->is_json,
+        .keeps_output = args->is_json,
         .stdin_fd = args->has_stdin ? STDIN_FILENO : -1,
         .cancel_fd = cancel_fd,
         .output = args->is_json ? NULL : print_output,

@@ -241,7 +241,8 @@ static int prepare(struct execution *x, struct gb_err *err)
     if (r < 0)
         return gb_fail(err, r, GB_BLAME_HOST, "drawing a name for the run: %s", strerror(-r));
     result->language = x->request->language ? x->request->language->name : NULL;
-    result->log = out_log_new(x->request->box->limits.output_keep);
+    result->log =
+        out_log_new(x->request->keeps_output ? x->request->box->limits.output_keep : 0);
     if (!result->log)
         return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for the output");
     return 0;

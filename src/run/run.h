@@ -48,6 +48,7 @@ struct run_request {
     bool lists_files; /* names of new and changed files in the result */
     int stdin_fd;
     int cancel_fd;
+    bool keeps_output; /* the output is wanted in the result, not only as it comes */
     /* Output as it comes; may be NULL.  Negative: cancel. */
     int (*output)(void *user, int stream, const void *bytes, size_t len);
     void *user;
