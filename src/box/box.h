@@ -98,6 +98,7 @@ struct box_run_spec {
     int cancel_fd; /* readable: kill it; -1: never */
     int (*output)(void *user, int stream, const void *bytes, size_t len);
     void *user;
+    const int *sinks; /* NULL, or by stream: a pipe that it goes straight into instead, or -1 */
 };
 
 /* How it ended, from the host's own counters where there are any. */

@@ -3,6 +3,7 @@
 #include "box/link.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -30,12 +31,22 @@
 
 struct channel {
     uint32_t number; /* 0: free */
+    int sink_fd;     /* -1: none */
     const struct channel_ops *ops;
     void *user;
     bool is_finished;    /* FIN has come */
     uint64_t credit_in;  /* bytes that may still come */
     uint64_t owed;       /* taken, credit not yet given back */
     uint64_t credit_out; /* bytes that may still go */
+};
+
+/* A frame whose payload is on its way from the link into a pipe. */
+struct passage {
+    struct channel *channel; /* NULL: none */
+    size_t left;             /* still to go into the pipe */
+    size_t drop;             /* still to be read and thrown away, behind that */
+    bool is_last;
+    bool is_blocked; /* the pipe is full: it is waited for, not the link */
 };
 
 struct request {
@@ -56,6 +67,8 @@ struct link {
     bool has_hello;
     struct channel channels[CHANNELS_MAX];
     struct request requests[REQUESTS_MAX];
+    size_t n_sinks;
+    struct passage passage;
     void (*exited)(void *user, const struct msg_exit *exit);
     void *exit_user;
     struct buf out; /* frames not yet taken by the socket, from out_at on */
@@ -219,6 +232,7 @@ uint32_t link_channel_open(struct link *link, const struct channel_ops *ops, voi
             continue;
         *channel = (struct channel){
             .number = link->next_channel,
+            .sink_fd = -1,
             .ops = ops,
             .user = user,
             .credit_in = WIRE_CREDIT_START,
@@ -234,8 +248,25 @@ void link_channel_close(struct link *link, uint32_t number)
 {
     struct channel *channel = channel_of(link, number);
 
-    if (channel)
-        channel->number = 0;
+    if (!channel)
+        return;
+    if (channel->sink_fd >= 0)
+        link->n_sinks--;
+    if (link->passage.channel == channel) {
+        link->passage.drop += link->passage.left;
+        link->passage.left = 0;
+    }
+    channel->number = 0;
+}
+
+void link_channel_sink(struct link *link, uint32_t number, int pipe_fd)
+{
+    struct channel *channel = channel_of(link, number);
+
+    if (channel && channel->sink_fd < 0) {
+        channel->sink_fd = pipe_fd;
+        link->n_sinks++;
+    }
 }
 
 size_t link_channel_room(const struct link *link, uint32_t number)
@@ -292,23 +323,126 @@ static int no_channel(struct link *link, uint32_t number)
     return lose(link, -EPROTO, "a channel that was never opened");
 }
 
-static int handle_data(struct link *link, const struct wire_head *head, const uint8_t *payload)
+/* The channel of a DATA frame, if it may come.  *ret NULL: it is dropped. */
+static int data_channel(struct link *link, const struct wire_head *head, struct channel **ret)
 {
     struct channel *channel = channel_of(link, head->channel);
 
+    *ret = channel;
     if (!channel)
         return no_channel(link, head->channel);
     if (!channel->ops || channel->is_finished || head->size > channel->credit_in)
         return lose(link, -EPROTO, "data that nobody asked for");
     channel->credit_in -= head->size;
     channel->owed += head->size;
-    if (head->size > 0)
-        channel->ops->data(channel->user, payload, head->size);
-    if (!(head->flags & WIRE_FLAG_FIN))
+    return 0;
+}
+
+static int data_done(struct link *link, struct channel *channel, bool is_last)
+{
+    if (!is_last)
         return give_credit(link, channel);
     channel->is_finished = true;
     channel->ops->fin(channel->user);
     return 0;
+}
+
+static int handle_data(struct link *link, const struct wire_head *head, const uint8_t *payload)
+{
+    struct channel *channel;
+    int r = data_channel(link, head, &channel);
+
+    if (r < 0 || !channel)
+        return r;
+    if (head->size > 0)
+        channel->ops->data(channel->user, payload, head->size);
+    return data_done(link, channel, head->flags & WIRE_FLAG_FIN);
+}
+
+/* ---- straight into a pipe -----------------------------------------------------------------------
+ */
+
+static int passage_begin(struct link *link, const struct wire_head *head)
+{
+    struct channel *channel;
+    int r = data_channel(link, head, &channel);
+
+    if (r < 0)
+        return r;
+    link->passage = (struct passage){ .channel = channel,
+                                      .drop = head->size,
+                                      .is_last = head->flags & WIRE_FLAG_FIN };
+    if (channel && head->size > 0) {
+        link->passage.left = channel->ops->take(channel->user, head->size);
+        link->passage.drop -= link->passage.left;
+    }
+    return 0;
+}
+
+static bool is_writable(int fd)
+{
+    struct pollfd out = { .fd = fd, .events = POLLOUT };
+
+    return poll(&out, 1, 0) > 0;
+}
+
+/* Moves what can be moved now.  1, 0 when it must be waited, or lost. */
+static int passage_splice(struct link *link)
+{
+    struct passage *p = &link->passage;
+    ssize_t n = splice(link->fd, NULL, p->channel->sink_fd, NULL, p->left, SPLICE_F_NONBLOCK);
+
+    if (n > 0) {
+        p->left -= (size_t)n;
+        return 1;
+    }
+    if (n == 0)
+        return lose(link, -EPIPE, "the glove has ended");
+    if (errno == EINTR)
+        return 1;
+    if (errno == EAGAIN) {
+        p->is_blocked = !is_writable(p->channel->sink_fd);
+        return 0;
+    }
+    /* The reader of the pipe has gone: the rest is read and forgotten. */
+    p->channel->ops->refused(p->channel->user);
+    p->drop += p->left;
+    p->left = 0;
+    return 1;
+}
+
+static int passage_drop(struct link *link)
+{
+    struct passage *p = &link->passage;
+    ssize_t n =
+        read(link->fd, link->frame, p->drop < sizeof(link->frame) ? p->drop : sizeof(link->frame));
+
+    if (n > 0) {
+        p->drop -= (size_t)n;
+        return 1;
+    }
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return 0;
+    return lose(link, n < 0 ? -errno : -EPIPE, "the glove has ended");
+}
+
+static int passage_go_on(struct link *link)
+{
+    struct passage *p = &link->passage;
+    struct channel *channel = p->channel;
+    int r = 1;
+
+    p->is_blocked = false;
+    while (r > 0 && p->left > 0)
+        r = passage_splice(link);
+    while (r > 0 && p->drop > 0)
+        r = passage_drop(link);
+    if (r <= 0)
+        return r;
+    link->passage.channel = NULL;
+    if (channel && channel->number)
+        r = data_done(link, channel, p->is_last);
+    return r < 0 ? r : 1;
 }
 
 static int handle_credit(struct link *link, const struct wire_head *head,
@@ -497,13 +631,56 @@ static int handle_frames(struct link *link)
     return r < 0 ? lose(link, r, "bytes that are no message") : 0;
 }
 
+/* How much to read at once.  With a sink no byte of a payload may be read that could go there by
+ * itself: first the head alone, then exactly what belongs to it. */
+static size_t appetite(const struct link *link, size_t room)
+{
+    const struct wire_reader *reader = &link->reader;
+    size_t have = reader->end - reader->start;
+    struct wire_head head;
+
+    if (link->n_sinks == 0)
+        return room;
+    if (have < WIRE_HEAD_SIZE)
+        return WIRE_HEAD_SIZE - have;
+    return wire_head_get(reader->bytes + reader->start, &head) < 0
+               ? room
+               : WIRE_HEAD_SIZE + head.size - have;
+}
+
+static bool is_in_passage(const struct link *link)
+{
+    return link->passage.channel || link->passage.drop > 0;
+}
+
+/* A head that was read alone may open a passage. */
+static int try_passage(struct link *link)
+{
+    struct wire_reader *reader = &link->reader;
+    const struct channel *channel;
+    struct wire_head head;
+
+    if (link->n_sinks == 0 || reader->end - reader->start != WIRE_HEAD_SIZE ||
+        wire_head_get(reader->bytes + reader->start, &head) < 0 || head.type != MSG_DATA)
+        return 0;
+    channel = channel_of(link, head.channel);
+    if (!channel || channel->sink_fd < 0 || head.size == 0)
+        return 0;
+    wire_reader_init(reader);
+    return passage_begin(link, &head);
+}
+
 /* One read and what it brought.  1, 0 when there was nothing, or lost. */
 static int receive(struct link *link)
 {
     size_t room;
     uint8_t *at = wire_reader_room(&link->reader, &room);
-    ssize_t n = read(link->fd, at, room);
+    ssize_t n;
     int r;
+
+    if (is_in_passage(link))
+        return passage_go_on(link);
+    n = read(link->fd, at, appetite(link, room));
 
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return 0;
@@ -512,14 +689,28 @@ static int receive(struct link *link)
     if (n == 0)
         return lose(link, -EPIPE, "the glove has ended");
     wire_reader_fed(&link->reader, (size_t)n);
-    r = handle_frames(link);
+    r = try_passage(link);
+    if (r == 0)
+        r = is_in_passage(link) ? passage_go_on(link) : handle_frames(link);
     return r < 0 ? r : 1;
+}
+
+/* What to wait for on the link itself, and on the pipe that its data goes into. */
+static void pump_events(const struct link *link, struct pollfd fds[2])
+{
+    bool is_blocked = is_in_passage(link) && link->passage.is_blocked;
+
+    fds[0] = (struct pollfd){ .fd = link->fd, .events = is_blocked ? 0 : POLLIN };
+    fds[1] = (struct pollfd){ .fd = is_blocked ? link->passage.channel->sink_fd : -1,
+                              .events = POLLOUT };
+    if (queued(link) > 0)
+        fds[0].events |= POLLOUT;
 }
 
 int link_pump(struct link *link, uint64_t deadline_ns, struct pollfd *extra, size_t n_extra,
               struct gb_err *err)
 {
-    struct pollfd fds[1 + EXTRA_MAX];
+    struct pollfd fds[2 + EXTRA_MAX];
     int n;
 
     if (n_extra > EXTRA_MAX)
@@ -528,21 +719,19 @@ int link_pump(struct link *link, uint64_t deadline_ns, struct pollfd *extra, siz
         (void)flush(link);
     if (link->lost)
         return lost_error(link, err);
-    fds[0] = (struct pollfd){ .fd = link->fd, .events = POLLIN };
-    if (queued(link) > 0)
-        fds[0].events |= POLLOUT;
+    pump_events(link, fds);
     if (n_extra)
-        memcpy(fds + 1, extra, n_extra * sizeof(*extra));
-    n = poll(fds, 1 + n_extra, clock_poll_ms(deadline_ns));
+        memcpy(fds + 2, extra, n_extra * sizeof(*extra));
+    n = poll(fds, 2 + n_extra, clock_poll_ms(deadline_ns));
     if (n < 0 && errno != EINTR)
         return gb_fail_sys(err, "waiting for the box");
     if (n <= 0)
         memset(fds, 0, sizeof(fds));
     for (size_t i = 0; i < n_extra; i++)
-        extra[i].revents = n > 0 ? fds[1 + i].revents : 0;
-    if (!fds[0].revents)
+        extra[i].revents = n > 0 ? fds[2 + i].revents : 0;
+    if (!fds[0].revents && !fds[1].revents)
         return 0;
-    if (fds[0].revents & (POLLIN | POLLHUP | POLLERR) && receive(link) < 0)
+    if ((fds[0].revents & (POLLIN | POLLHUP | POLLERR) || fds[1].revents) && receive(link) < 0)
         return lost_error(link, err);
     return 1;
 }

@@ -35,12 +35,22 @@ void link_free(struct link *link);
 struct channel_ops {
     void (*data)(void *user, const uint8_t *bytes, size_t len);
     void (*fin)(void *user); /* no more will come; the channel is closed for input */
+
+    /* Only for a channel with a sink: how many of the next len bytes may go there; and nobody reads
+     * the sink any more, what follows is dropped. */
+    size_t (*take)(void *user, size_t len);
+    void (*refused)(void *user);
 };
 
 /* A channel number for the next request; 0 when all are in use.  ops may be NULL for a channel
  * that only sends. */
 uint32_t link_channel_open(struct link *link, const struct channel_ops *ops, void *user);
 void link_channel_close(struct link *link, uint32_t channel);
+
+/* Data of this channel goes straight into a pipe of the host, page by page and uncopied, instead of
+ * to data().  The pipe stays the caller's; when it is full the link waits for it, and nothing else
+ * on the link is read meanwhile. */
+void link_channel_sink(struct link *link, uint32_t channel, int pipe_fd);
 
 /* How many bytes the glove takes now on a sending channel, bounded also by the room in the queue.
  */

@@ -61,7 +61,7 @@ struct process {
 
 /* Bytes over output_max are counted up to the first one too many and not handed on: the count in
  * the result is exact. */
-static void stream_data(void *user, const uint8_t *bytes, size_t len)
+static size_t stream_take(void *user, size_t len)
 {
     struct stream *stream = user;
     struct process *p = stream->process;
@@ -69,14 +69,30 @@ static void stream_data(void *user, const uint8_t *bytes, size_t len)
     uint64_t left = p->spec->limits.output_max - totals[1] - totals[2];
 
     if (p->end->kill == BOX_KILL_OUTPUT)
-        return;
+        return 0;
     if (len > left) {
         len = (size_t)left;
         p->end->kill = BOX_KILL_OUTPUT;
     }
     totals[stream->number] += len;
+    return len;
+}
+
+static void stream_data(void *user, const uint8_t *bytes, size_t len)
+{
+    struct stream *stream = user;
+    struct process *p = stream->process;
+
+    len = stream_take(user, len);
     if (len > 0 && p->spec->output(p->spec->user, stream->number, bytes, len) < 0)
         p->is_unwanted = true;
+}
+
+static void stream_refused(void *user)
+{
+    struct stream *stream = user;
+
+    stream->process->is_unwanted = true;
 }
 
 static void stream_fin(void *user)
@@ -89,6 +105,8 @@ static void stream_fin(void *user)
 static const struct channel_ops stream_ops = {
     .data = stream_data,
     .fin = stream_fin,
+    .take = stream_take,
+    .refused = stream_refused,
 };
 
 static void process_exited(void *user, const struct msg_exit *msg)
@@ -119,6 +137,10 @@ static int open_channels(struct process *p, struct gb_err *err)
     p->in = p->spec->stdin_fd >= 0 ? link_channel_open(link, NULL, p) : 0;
     if (!p->out.channel || !p->err.channel || (p->spec->stdin_fd >= 0 && !p->in))
         return gb_fail(err, -EBUSY, GB_BLAME_BUG, "no free channel");
+    if (p->spec->sinks && p->spec->sinks[1] >= 0)
+        link_channel_sink(link, p->out.channel, p->spec->sinks[1]);
+    if (p->spec->sinks && p->spec->sinks[2] >= 0)
+        link_channel_sink(link, p->err.channel, p->spec->sinks[2]);
     return 0;
 }
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -33,6 +34,8 @@
 
 /* Glovebox itself failed. */
 #define EXIT_FAILED 125
+
+#define PIPE_SIZE (1024 * 1024)
 
 /* A stream of ours that output of the box goes to. */
 struct sink {
@@ -75,6 +78,17 @@ static int printer_check(const struct printer *p, struct gb_err *err)
     if (p->error == 0 || p->error == -EPIPE)
         return 0;
     return gb_fail(err, p->error, GB_BLAME_HOST, "writing the output: %s", strerror(-p->error));
+}
+
+/* A pipe takes the output without a copy; a larger one saves waking its reader. */
+static int pipe_sink(int fd)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) < 0 || !S_ISFIFO(st.st_mode))
+        return -1;
+    (void)fcntl(fd, F_SETPIPE_SZ, PIPE_SIZE); /* refused where the user has many */
+    return fd;
 }
 
 static void print_rest(struct printer *p)
@@ -173,6 +187,7 @@ static int execute(const struct exec_args *args, const struct settings *settings
                    struct gb_err *err)
 {
     struct box_spec spec = exec_spec(settings);
+    const int sinks[3] = { -1, pipe_sink(STDOUT_FILENO), pipe_sink(STDERR_FILENO) };
     struct run_request request = {
         .box = &spec,
         .language = args->language,
@@ -185,6 +200,7 @@ static int execute(const struct exec_args *args, const struct settings *settings
         .workspace = args->workspace,
         .lists_files = args->is_json,
         .keeps_output = args->is_json,
+        .sinks = sinks,
         .stdin_fd = args->has_stdin ? STDIN_FILENO : -1,
         .cancel_fd = cancel_fd,
         .output = args->is_json ? NULL : print_output,

@@ -102,6 +102,7 @@ static int run_step(struct execution *x, const char *name, const char *const *ar
         .cancel_fd = request->cancel_fd,
         .output = on_output,
         .user = x,
+        .sinks = request->keeps_output ? NULL : request->sinks,
     };
     struct run_env env;
     int r = run_env_make(&env, box_path(x->box), request->workdir, extra_env, request->env);
@@ -241,8 +242,7 @@ static int prepare(struct execution *x, struct gb_err *err)
     if (r < 0)
         return gb_fail(err, r, GB_BLAME_HOST, "drawing a name for the run: %s", strerror(-r));
     result->language = x->request->language ? x->request->language->name : NULL;
-    result->log =
-        out_log_new(x->request->keeps_output ? x->request->box->limits.output_keep : 0);
+    result->log = out_log_new(x->request->keeps_output ? x->request->box->limits.output_keep : 0);
     if (!result->log)
         return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for the output");
     return 0;

@@ -49,7 +49,8 @@ struct run_request {
     int stdin_fd;
     int cancel_fd;
     bool keeps_output; /* the output is wanted in the result, not only as it comes */
-    /* Output as it comes; may be NULL.  Negative: cancel. */
+    const int *sinks;  /* NULL, or by stream: a pipe for output that is not kept, or -1 */
+    /* Other output as it comes; may be NULL.  Negative: cancel. */
     int (*output)(void *user, int stream, const void *bytes, size_t len);
     void *user;
 };
