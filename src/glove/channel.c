@@ -164,6 +164,7 @@ int channel_finish(struct channel *channel, struct link *link)
     uint32_t number = channel->number;
 
     channel_free(channel);
+    link->has_fin = true;
     return link_send(link, MSG_DATA, number, WIRE_FLAG_FIN, &data);
 }
 

@@ -264,6 +264,8 @@ int glove_signals(struct glove *glove)
 
 /* ---- the loop ------------------------------------------------------------------------------- */
 
+#define END_PATIENCE_MS 1
+
 /* Places in glove->polls. */
 enum {
     SLOT_IN,
@@ -324,6 +326,19 @@ static int serve_reports(struct glove *glove, size_t first, size_t n)
     return 0;
 }
 
+/* A stream that ends is mostly a program that ends: its signal is a moment away, and both go to the
+ * host together. */
+static bool has_signals(struct glove *glove)
+{
+    struct pollfd ended = { .fd = glove->signal_fd, .events = POLLIN };
+    bool has_fin = glove->link.has_fin;
+
+    glove->link.has_fin = false;
+    if (glove->polls[SLOT_SIGNALS].revents || glove->may_reap_more)
+        return true;
+    return has_fin && poll(&ended, 1, END_PATIENCE_MS) > 0;
+}
+
 /* The host's frames come last: they open and end what the poll was about.  Children that have
  * ended come right before them, so that a request is answered from the newest state. */
 static int serve(struct glove *glove, size_t first_channel, size_t n)
@@ -334,7 +349,7 @@ static int serve(struct glove *glove, size_t first_channel, size_t n)
         r = serve_channels(glove, first_channel, n);
     if (r == 0)
         r = serve_reports(glove, SLOT_CHILDREN, first_channel);
-    if (r == 0 && (glove->polls[SLOT_SIGNALS].revents || glove->may_reap_more))
+    if (r == 0 && has_signals(glove))
         r = glove_signals(glove);
     if (r == 0 && glove->polls[SLOT_IN].revents)
         r = on_link(glove);

@@ -41,6 +41,7 @@ struct link {
     size_t stage_left; /* payload bytes still in the stage */
     size_t copy_start; /* payload bytes taken out of the stage, where splice does not work */
     size_t copy_end;
+    bool has_fin; /* the end of a stream has been queued since somebody looked */
     size_t queue_start;
     size_t queue_end;
     uint8_t queue[LINK_QUEUE_SIZE];

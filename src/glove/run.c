@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -18,6 +19,8 @@
 #include "glove/child.h"
 #include "glove/glove.h"
 #include "glove/reap.h"
+
+#define EXEC_PATIENCE_MS 20
 
 /* A run that is being started. */
 struct launch {
@@ -195,6 +198,16 @@ static void close_all(const int *fds, size_t n)
             close(fds[i]);
 }
 
+/* Exec is a matter of a millisecond: waiting for it here lets its answer go with the ones before it
+ * and wakes the host once.  What takes longer is told when it comes. */
+static int await_exec(struct glove *glove, uint32_t seq)
+{
+    struct child *child = child_find(glove, CHILD_RUN, seq);
+    struct pollfd report = { .fd = child->report_fd, .events = POLLIN };
+
+    return poll(&report, 1, EXEC_PATIENCE_MS) > 0 ? reap_report(glove, child) : 0;
+}
+
 int run_start(struct glove *glove, const void *msg)
 {
     struct launch launch = { .glove = glove, .msg = msg, .stdio = { -1, -1, -1 } };
@@ -212,7 +225,7 @@ int run_start(struct glove *glove, const void *msg)
     close_all(launch.stdio, 3);
     close_all(launch.group_fds, run->n_fds);
     if (r == 0)
-        return 0;
+        return await_exec(glove, run->seq);
     if (channels_close(&launch) < 0)
         return -ENOBUFS;
     return link_error(&glove->link, run->seq, -r, launch.step);
