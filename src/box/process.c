@@ -72,7 +72,9 @@ static size_t stream_take(void *user, size_t len)
         return 0;
     if (len > left) {
         len = (size_t)left;
-        p->end->kill = BOX_KILL_OUTPUT;
+        /* What it was killed for before stays the reason. */
+        if (p->end->kill == BOX_KILL_NONE)
+            p->end->kill = BOX_KILL_OUTPUT;
     }
     totals[stream->number] += len;
     return len;
