@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,10 +23,48 @@
 /* ---- toolchains
  * ------------------------------------------------------------------------------------- */
 
+/* Managers of versions put small stand-ins on PATH; the program itself lies elsewhere in the same
+ * home. */
+static const struct {
+    const char *stand_in; /* part of the path on PATH */
+    const char *real;     /* pattern of where it stands for, behind the same home */
+} managers[] = {
+    { "/.pyenv/shims/", "/.pyenv/versions/*/bin/" },
+    { "/.rbenv/shims/", "/.rbenv/versions/*/bin/" },
+    { "/.nodenv/shims/", "/.nodenv/versions/*/bin/" },
+    { "/.cargo/bin/", "/.rustup/toolchains/*/bin/" },
+    { "/.asdf/shims/", "/.asdf/installs/*/*/bin/" },
+    { "/.local/share/mise/shims/", "/.local/share/mise/installs/*/*/bin/" },
+};
+
+/* The newest by name of what a stand-in stands for; false when it is none. */
+static bool behind_stand_in(const char *program, char found[static PATH_MAX])
+{
+    for (size_t i = 0; i < N_ELEMENTS(managers); i++) {
+        const char *at = strstr(program, managers[i].stand_in);
+        char pattern[PATH_MAX];
+        glob_t paths;
+        bool is_found;
+
+        if (!at)
+            continue;
+        (void)snprintf(pattern, sizeof(pattern), "%.*s%s%s", (int)(at - program), program,
+                       managers[i].real, at + strlen(managers[i].stand_in));
+        if (glob(pattern, 0, NULL, &paths) != 0)
+            return false;
+        is_found = paths.gl_pathc > 0 &&
+                   snprintf(found, PATH_MAX, "%s", paths.gl_pathv[paths.gl_pathc - 1]) < PATH_MAX;
+        globfree(&paths);
+        return is_found;
+    }
+    return false;
+}
+
 /* The tree that a program belongs to: the directory above its bin. */
 static bool tree_of(const char *program, char tree[static PATH_MAX])
 {
-    cleanup_free char *real = realpath(program, NULL);
+    char behind[PATH_MAX];
+    cleanup_free char *real = realpath(behind_stand_in(program, behind) ? behind : program, NULL);
     char *slash = real ? strrchr(real, '/') : NULL;
 
     if (!slash || slash == real)
