@@ -37,14 +37,24 @@ static const struct {
     { "/.local/share/mise/shims/", "/.local/share/mise/installs/*/*/bin/" },
 };
 
-/* The newest by name of what a stand-in stands for; false when it is none. */
+/* The greatest version among paths. */
+static const char *newest(const glob_t *paths)
+{
+    const char *best = "";
+
+    for (size_t i = 0; i < paths->gl_pathc; i++)
+        if (strverscmp(paths->gl_pathv[i], best) > 0)
+            best = paths->gl_pathv[i];
+    return best;
+}
+
+/* The newest of what a stand-in stands for; false when it is none. */
 static bool behind_stand_in(const char *program, char found[static PATH_MAX])
 {
     for (size_t i = 0; i < N_ELEMENTS(managers); i++) {
         const char *at = strstr(program, managers[i].stand_in);
         char pattern[PATH_MAX];
         glob_t paths;
-        bool is_found;
 
         if (!at)
             continue;
@@ -52,10 +62,9 @@ static bool behind_stand_in(const char *program, char found[static PATH_MAX])
                        managers[i].real, at + strlen(managers[i].stand_in));
         if (glob(pattern, 0, NULL, &paths) != 0)
             return false;
-        is_found = paths.gl_pathc > 0 &&
-                   snprintf(found, PATH_MAX, "%s", paths.gl_pathv[paths.gl_pathc - 1]) < PATH_MAX;
+        (void)snprintf(found, PATH_MAX, "%s", newest(&paths));
         globfree(&paths);
-        return is_found;
+        return found[0] != '\0';
     }
     return false;
 }
