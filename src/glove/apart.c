@@ -244,7 +244,7 @@ static void wait_for(pid_t main_pid, int status_fd)
 
         if (pid < 0 && errno != EINTR)
             _exit(1);
-        if (pid != main_pid)
+        if (pid < 0 || !child_has_ended(pid, status) || pid != main_pid)
             continue;
         (void)fd_write_full(status_fd, &status, sizeof(status));
         _exit(0);

@@ -15,8 +15,10 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -48,6 +50,28 @@ void child_report(int report_fd, enum glove_step step, int error, uint64_t value
 
     (void)fd_write_full(report_fd, &report, sizeof(report));
     _exit(1);
+}
+
+/* At exec the kernel sends a traced process a SIGTRAP in its own name: the one signal that it would
+ * not get without a tracer.  A breakpoint, or raise(), looks different and is the program's own. */
+static bool is_trap_of_exec(pid_t pid, int signo)
+{
+    siginfo_t info;
+
+    return signo == SIGTRAP && ptrace(PTRACE_GETSIGINFO, pid, NULL, &info) == 0 &&
+           info.si_code == SI_USER && info.si_pid == pid;
+}
+
+/* Detaching fails only when the process was killed meanwhile; its end is told next. */
+bool child_has_ended(pid_t pid, int status)
+{
+    int signo;
+
+    if (!WIFSTOPPED(status))
+        return true;
+    signo = is_trap_of_exec(pid, WSTOPSIG(status)) ? 0 : WSTOPSIG(status);
+    (void)ptrace(PTRACE_DETACH, pid, NULL, (void *)(intptr_t)signo);
+    return false;
 }
 
 /* ---- becoming the run user ------------------------------------------------------------------ */

@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -34,6 +35,11 @@ struct child_plan {
 /* fork(2), into the v2 group of a directory descriptor unless that is -1; clone_flags are further
  * SYS_CLONE_NEW*.  The pid, 0 in the child, or -errno. */
 pid_t child_fork(int group_fd, uint64_t clone_flags);
+
+/* What wait4(2) said of a process: was it its end?  A process can make its parent its tracer
+ * without asking (PTRACE_TRACEME, and CLONE_PTRACE passes that on), and then its stops are told
+ * like ends. One that has stopped goes on here as if nobody traced it, and nobody does any more. */
+bool child_has_ended(pid_t pid, int status);
 
 /* Writes a report and ends the process. */
 void child_report(int report_fd, enum glove_step step, int error, uint64_t value)

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "glove/child.h"
 
 #define KILL_PATIENCE_MS 2000
 #define KILL_PAUSE_MS    10
@@ -194,6 +195,8 @@ int reap_some(struct glove *glove)
 
         if (pid <= 0)
             return 0;
+        if (!child_has_ended(pid, status))
+            continue;
         child = find_pid(glove, pid);
         r = child ? child_ended(glove, child, status, &usage) : 0;
         if (r < 0)

@@ -20,8 +20,8 @@ struct child *child_find(struct glove *glove, enum child_kind kind, uint32_t seq
 /* The report pipe of a child is ready. */
 int reap_report(struct glove *glove, struct child *child);
 
-/* Waits for what has ended, without blocking and so many at a time that a flood of orphans does
- * not keep the glove from its link. */
+/* Waits for what has ended, without blocking and so many at a time that a flood of orphans, or a
+ * program that makes the glove its tracer again and again, does not keep it from its link. */
 int reap_some(struct glove *glove);
 
 /* Answers what was waiting for a FIN. */

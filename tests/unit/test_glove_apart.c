@@ -165,6 +165,18 @@ static void its_end_is_told_as_it_was(void **state)
     box_down(box);
 }
 
+static void its_stop_is_not_its_end(void **state)
+{
+    struct box *box = box_up_apart();
+    char script[256];
+    const char *argv[] = { "perl", "-e", box_traceme(script, "exec 'sh', '-c', 'exit 7'"), NULL };
+    struct box_run run = start_apart(box, argv, nothing, false);
+
+    (void)state;
+    assert_int_equal(box_exit(box, &run), 7);
+    box_down(box);
+}
+
 static void what_it_leaves_behind_goes_with_it(void **state)
 {
     struct box *box = box_up_apart();
@@ -226,6 +238,7 @@ int main(void)
         cmocka_unit_test(hidden_paths_show_nothing_and_only_there),
         cmocka_unit_test(a_hidden_path_through_a_link_is_refused),
         cmocka_unit_test(its_end_is_told_as_it_was),
+        cmocka_unit_test(its_stop_is_not_its_end),
         cmocka_unit_test(what_it_leaves_behind_goes_with_it),
         cmocka_unit_test(signals_reach_it),
         cmocka_unit_test(many_leave_nothing),

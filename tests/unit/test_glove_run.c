@@ -32,6 +32,31 @@ static void death_by_a_signal_is_told(void **state)
     box_down(box);
 }
 
+static void the_stop_of_a_program_that_is_traced_is_not_its_end(void **state)
+{
+    static const struct {
+        const char *script;
+        uint32_t end;
+    } ends[] = {
+        { "exec 'sh', '-c', 'exit 7'", 7 },
+        { "kill CONT => $$; exit 8", 8 },
+        { "$SIG{TERM} = sub { exit 9 }; kill TERM => $$; exit 10", 9 },
+        { "kill SEGV => $$; exit 10", 1000 + SIGSEGV },
+        { "system qq(kill -TRAP $$); exit 10", 1000 + SIGTRAP },
+    };
+    struct box *box = box_up();
+    char script[256];
+
+    (void)state;
+    for (size_t i = 0; i < N_ELEMENTS(ends); i++) {
+        const char *argv[] = { "perl", "-e", box_traceme(script, ends[i].script), NULL };
+        struct box_run run = box_start(box, argv, "/", "");
+
+        assert_int_equal(box_exit(box, &run), ends[i].end);
+    }
+    box_down(box);
+}
+
 static void refuses(struct box *box, const char *const *argv, const char *cwd, int error,
                     enum glove_step step)
 {
@@ -351,6 +376,24 @@ static void a_flood_of_orphans_does_not_silence_it(void **state)
     box_down(box);
 }
 
+static void a_program_that_is_traced_for_ever_does_not_silence_it(void **state)
+{
+    struct box *box = box_up();
+    char script[256];
+    const char *argv[] = { "perl", "-e", NULL, NULL };
+    struct box_run run;
+
+    (void)state;
+    argv[2] = box_traceme(script, "$| = 1; print 'up'; for (;;) { kill CONT => $$; traceme }");
+    run = box_start(box, argv, "/", "o");
+    box_wait(box, box_stream(box, run.out)->len == 2);
+    for (int i = 0; i < 200; i++)
+        box_ping(box);
+    assert_int_equal(kill_all(box), 0);
+    assert_int_equal(box_exit(box, &run), 1000 + SIGKILL);
+    box_down(box);
+}
+
 /* ---- groups --------------------------------------------------------------------------------- */
 
 static void a_run_joins_the_groups_it_was_given(void **state)
@@ -485,6 +528,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_program_runs_and_its_exit_code_is_told),
         cmocka_unit_test(death_by_a_signal_is_told),
+        cmocka_unit_test(the_stop_of_a_program_that_is_traced_is_not_its_end),
         cmocka_unit_test(what_cannot_be_executed_is_an_error_and_no_exit),
         cmocka_unit_test(path_search_remembers_what_may_not_be_executed),
         cmocka_unit_test(unknown_flags_are_refused_and_apart_needs_setup),
@@ -502,6 +546,7 @@ int main(void)
         cmocka_unit_test(kill_leaves_nobody),
         cmocka_unit_test(a_fork_storm_is_killed),
         cmocka_unit_test(a_flood_of_orphans_does_not_silence_it),
+        cmocka_unit_test(a_program_that_is_traced_for_ever_does_not_silence_it),
         cmocka_unit_test(a_run_joins_the_groups_it_was_given),
         cmocka_unit_test(a_group_that_is_none_is_an_error),
         cmocka_unit_test(a_thousand_runs_leave_no_descriptor),
