@@ -40,7 +40,7 @@ int wire_head_get(const uint8_t bytes[static WIRE_HEAD_SIZE], struct wire_head *
  * of wire_reader_room().
  *
  * Invariant: 0 <= start <= end <= WIRE_READER_SIZE, and [start, end) are bytes not yet taken. */
-#define WIRE_READER_SIZE (2 * WIRE_FRAME_MAX)
+#define WIRE_READER_SIZE ((size_t)2 * WIRE_FRAME_MAX)
 
 struct wire_reader {
     size_t start;
