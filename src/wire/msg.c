@@ -348,8 +348,11 @@ struct liner {
 
 static void line_bytes(struct liner *l, const char *bytes, size_t len)
 {
-    for (size_t i = 0; i < len && l->room > 1; i++, l->at++, l->room--)
-        *l->at = (unsigned char)bytes[i] < ' ' || bytes[i] == 0x7f ? '?' : bytes[i];
+    for (size_t i = 0; i < len && l->room > 1; i++, l->at++, l->room--) {
+        *l->at = bytes[i];
+        if ((unsigned char)bytes[i] < ' ' || bytes[i] == 0x7f)
+            *l->at = '?';
+    }
     *l->at = '\0';
 }
 
@@ -419,10 +422,12 @@ static void line_field(struct liner *l, const struct field *field, const char *b
 void msg_text(uint8_t type, const void *msg, char *text, size_t size)
 {
     const struct row *row = row_of(type);
-    struct liner l = { .at = text, .room = size };
+    struct liner l;
 
     if (size == 0)
         return;
+    l.at = text;
+    l.room = size;
     line_str(&l, row ? row->name : "?");
     for (const struct field *field = row ? row->fields : NULL; field && field->name; field++)
         line_field(&l, field, msg);
