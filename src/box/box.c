@@ -269,7 +269,7 @@ int box_open(const struct box_spec *spec, struct box **ret, struct gb_err *err)
     struct box *box = NULL;
     int r = box_begin(spec, &box, err);
 
-    if (r < 0)
+    if (!box)
         return r;
     r = box_settle(box, err);
     if (r < 0) {

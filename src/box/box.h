@@ -44,7 +44,7 @@ struct box_spec {
 };
 
 /* A seed's contents lie in memory and are not larger than this. */
-#define BOX_SEED_MAX (48 * 1024)
+#define BOX_SEED_MAX (48 << 10)
 
 /* The paths that every box has, and who a run is. */
 #define BOX_WORKSPACE "/workspace"
@@ -55,9 +55,9 @@ struct box_spec {
 int box_open(const struct box_spec *spec, struct box **ret, struct gb_err *err);
 
 /* As box_open(), but returns while the box is still being built, so that the caller can prepare
- * the first run meanwhile; what fails then is told by the first call that needs the box.  The spec
- * must live as long as the box. */
-int box_begin(const struct box_spec *spec, struct box **ret, struct gb_err *err);
+ * the first run meanwhile; what fails then is told by the first call that needs the box.  What
+ * was asked must live as long as the box. */
+int box_begin(const struct box_spec *asked, struct box **ret, struct gb_err *err);
 
 /* Waits until the box stands; box_run(), box_put() and box_get() do so by themselves. */
 int box_settle(struct box *box, struct gb_err *err);
