@@ -137,13 +137,13 @@ int spawn_launch(struct spawn *spawn, struct gb_err *err)
 
     if (program < 0)
         return gb_fail(err, program, GB_BLAME_HOST, "making the spawner: %s", strerror(-program));
-    spawn->answer = answer_new();
-    if (!spawn->answer)
-        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for the spawner");
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
         return gb_fail_sys(err, "making a socket");
     spawn->control_fd = pair[0];
     theirs = pair[1];
+    spawn->answer = answer_new();
+    if (!spawn->answer)
+        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for the spawner");
     (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", program);
     r = posix_spawn_file_actions_init(&actions);
     if (r != 0)
@@ -380,29 +380,27 @@ static void reap(struct spawn *spawn)
     spawn->pid = 0;
 }
 
-/* All slots whose owners are dead, by a spawner that builds nothing. */
-static int sweep(struct spawn *spawn, uint32_t *ret_survivors)
+/* All slots whose owners are dead, by a spawner that builds nothing.  Where none can be started the
+ * next taker of the slot does it. */
+static void sweep(struct spawn *spawn, uint32_t *ret_survivors)
 {
     struct msg_plan plan = { .flags = PLAN_FLAG_SWEEP, .n_slots = spawn->n_slots };
-    cleanup_buf struct buf frames = BUF_INIT(2 * WIRE_FRAME_MAX);
+    cleanup_buf struct buf frames = BUF_INIT((size_t)2 * WIRE_FRAME_MAX);
     char go[1] = { 0 };
     int n;
-    int r;
 
     if (buf_reserve(&frames, WIRE_FRAME_MAX) < 0)
-        return -ENOMEM;
+        return;
     n = msg_encode(MSG_PLAN, 0, 0, &plan, (uint8_t *)frames.data, WIRE_FRAME_MAX);
     frames.len = n > 0 ? (size_t)n : 0;
     n = msg_encode(MSG_GO, 0, 0, go, (uint8_t *)frames.data + frames.len, WIRE_HEAD_SIZE);
     frames.len += n > 0 ? (size_t)n : 0;
-    r = spawn_launch(spawn, NULL);
-    if (r == 0)
-        r = send_plan(spawn, &frames, &spawn->slots_fd, 1, NULL);
-    if (r == 0)
-        r = await_gone(spawn, ret_survivors);
-    if (spawn->pid > 0)
-        reap(spawn);
-    return r;
+    (void)spawn_launch(spawn, NULL);
+    if (spawn->pid == 0)
+        return;
+    if (send_plan(spawn, &frames, &spawn->slots_fd, 1, NULL) == 0)
+        (void)await_gone(spawn, ret_survivors);
+    reap(spawn);
 }
 
 uint32_t spawn_end(struct spawn *spawn)
@@ -422,7 +420,7 @@ uint32_t spawn_end(struct spawn *spawn)
         else
             reap(spawn);
         if (r < 0 && r != -EBUSY && r != -ETIMEDOUT)
-            (void)sweep(spawn, &survivors);
+            sweep(spawn, &survivors);
     }
     if (spawn->control_fd >= 0)
         leave(spawn);
