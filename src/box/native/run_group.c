@@ -217,7 +217,8 @@ int run_group_open(const struct hierarchies *h, wall_set walls, const int *group
         run_group_close(ret);
         return gb_fail(err, r, GB_BLAME_HOST, "making the groups of a run: %s", strerror(-r));
     }
-    ret->before = ret->is_own ? (struct counters){ 0 } : counters_read(ret);
+    if (!ret->is_own)
+        ret->before = counters_read(ret);
     return 0;
 }
 
