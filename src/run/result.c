@@ -182,16 +182,23 @@ static int put_stream(struct json_writer *w, const struct run_result *result,
     return r;
 }
 
+static int put_streams(struct json_writer *w, const struct run_result *result,
+                       const struct run_step *step, bool is_base64)
+{
+    int r = put_stream(w, result, step, OUT_STDOUT, is_base64);
+
+    return r < 0 ? r : put_stream(w, result, step, OUT_STDERR, is_base64);
+}
+
 static int put_output(struct json_writer *w, const struct run_result *result,
                       const struct run_step *step, unsigned flags)
 {
-    for (int is_base64 = 0; is_base64 <= !!(flags & RUN_RESULT_BASE64); is_base64++)
-        for (enum out_stream stream = OUT_STDOUT; stream <= OUT_STDERR; stream++) {
-            int r = put_stream(w, result, step, stream, is_base64);
+    int r = put_streams(w, result, step, false);
 
-            if (r < 0)
-                return r;
-        }
+    if (r == 0 && flags & RUN_RESULT_BASE64)
+        r = put_streams(w, result, step, true);
+    if (r < 0)
+        return r;
     json_put_u64(w, "stdout_bytes", step->end.out - step->begin.out);
     json_put_u64(w, "stderr_bytes", step->end.err - step->begin.err);
     return 0;
