@@ -12,8 +12,8 @@
 #include "box/box.h"
 
 static const char *const fixed[] = {
-    "HOME=" BOX_HOME, "USER=box",    "LOGNAME=box",        "SHELL=/bin/sh",
-    "LANG=C.UTF-8",   "TMPDIR=/tmp", "PYTHONUNBUFFERED=1",
+    ("HOME=" BOX_HOME), "USER=box",    "LOGNAME=box",        "SHELL=/bin/sh",
+    "LANG=C.UTF-8",     "TMPDIR=/tmp", "PYTHONUNBUFFERED=1",
 };
 
 static bool has_same_name(const char *a, const char *b)

@@ -56,4 +56,4 @@ struct run_request {
 };
 
 /* result: zeroed; the caller owes run_result_clear() in any case. */
-int run_execute(const struct run_request *request, struct run_result *result, struct gb_err *err);
+int run_execute(const struct run_request *asked, struct run_result *result, struct gb_err *err);

@@ -73,6 +73,8 @@ static int batch_add(struct walker *w, int dir_fd, const char *name, const char 
 
 static int walk(struct walker *w, int dir_fd, const char *prefix, unsigned depth);
 
+/* The depth is bounded, so the recursion is.
+ * NOLINTNEXTLINE(misc-no-recursion) */
 static int walk_entry(struct walker *w, int dir_fd, const struct dirent *entry, const char *prefix,
                       unsigned depth)
 {
@@ -98,7 +100,7 @@ static int walk_entry(struct walker *w, int dir_fd, const struct dirent *entry, 
     return walk(w, child, path, depth + 1);
 }
 
-/* Takes dir_fd over.  The depth is bounded, so the recursion is.
+/* Takes dir_fd over.
  * NOLINTNEXTLINE(misc-no-recursion) */
 static int walk(struct walker *w, int dir_fd, const char *prefix, unsigned depth)
 {
