@@ -241,6 +241,8 @@ static uint32_t dir_kill(int dir_fd, const char *name)
 
 static int sweep_dir(int parent_fd, const char *name, int depth, uint32_t *ret_left);
 
+/* The depth is bounded by sweep_dir(), so the recursion is.
+ * NOLINTNEXTLINE(misc-no-recursion) */
 static void sweep_children(int dir_fd, int depth, uint32_t *ret_left)
 {
     int fd = fcntl(dir_fd, F_DUPFD_CLOEXEC, 3);
@@ -259,7 +261,7 @@ static void sweep_children(int dir_fd, int depth, uint32_t *ret_left)
     closedir(dir);
 }
 
-/* One try: kill, go down, remove.  The depth is bounded, so the recursion is.
+/* One try: kill, go down while it is not too deep, remove.
  * NOLINTNEXTLINE(misc-no-recursion) */
 static int sweep_dir(int parent_fd, const char *name, int depth, uint32_t *ret_left)
 {

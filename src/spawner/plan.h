@@ -13,7 +13,7 @@
 
 #include "wire/msg.h"
 
-#define PLAN_BYTES_MAX (768 * 1024)
+#define PLAN_BYTES_MAX (768 << 10)
 #define PLAN_STEPS_MAX 512
 
 struct plan_step {
