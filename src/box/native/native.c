@@ -34,7 +34,7 @@
 #define ROOT_SLOTS  4096u
 #define USER_STRIDE 3u
 
-#define PLAN_MAX (1024 * 1024)
+#define PLAN_MAX (1 << 20)
 
 #define KILL_WAIT_MS 2000
 

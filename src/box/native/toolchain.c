@@ -17,7 +17,7 @@
 #include "base/err.h"
 #include "base/path.h"
 
-#define PATH_TEXT_MAX (64 * 1024)
+#define PATH_TEXT_MAX (64 << 10)
 
 /* Directories looked at for rights; a tree with more is taken at its word. */
 #define LOOK_MAX 512
