@@ -21,7 +21,7 @@
 #include "conf/settings.h"
 #include "json/writer.h"
 
-#define TEXT_MAX (1024 * 1024)
+#define TEXT_MAX (1 << 20)
 
 static int print(const struct buf *text, struct gb_err *err)
 {

@@ -53,9 +53,10 @@ static int run_command(char *const *argv, char *const *env, enum color_mode *ret
     static char help[] = "--help";
     char *const only_help[] = { help, NULL };
     bool wants_help = strcmp(argv[0], "help") == 0;
-    struct call call = { .env = env, .ret_color = ret_color };
+    struct call call = { .env = env };
     size_t n = 0;
 
+    call.ret_color = ret_color;
     if (wants_help)
         argv++;
     call.cmd = command_find(argv, &n, err);
