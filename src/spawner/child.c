@@ -39,6 +39,8 @@
 /* A directory that every host has and no plan needs under its host path once the trees are open. */
 #define STAGING_POINT "/usr"
 
+#define COVER_FLAGS (MOUNT_FLAG_RO | MOUNT_FLAG_NOSUID | MOUNT_FLAG_NODEV | MOUNT_FLAG_NOEXEC)
+
 #define TREE_NONE    (-1)
 #define TREE_MISSING (-2)
 
@@ -49,6 +51,7 @@ struct builder {
     struct plan *plan;
     int stage_fd;
     int root_fd; /* -1 until the plan has mounted it */
+    bool has_covers;
 };
 
 /* ---- small parts ---------------------------------------------------------------------------- */
@@ -326,6 +329,16 @@ static int step_file(struct builder *b, size_t i, const void *msg)
     return m->uid == 0 && m->gid == 0 ? 0 : fchown(fd, m->uid, m->gid);
 }
 
+/* A clone has the flags of the mount that it was cloned from.  So the staging directory itself is
+ * closed before the first cover; whatever a plan puts there, it has put by then. */
+static int covers_begin(struct builder *b)
+{
+    if (!b->has_covers && set_attrs(b->stage_fd, COVER_FLAGS, false) < 0)
+        return -1;
+    b->has_covers = true;
+    return 0;
+}
+
 static int cover(const struct builder *b, int dir_fd, const char *name, bool is_dir)
 {
     cleanup_close int fd = sys_open_tree(b->stage_fd, is_dir ? "nothing" : "mask",
@@ -345,7 +358,9 @@ static int step_mask(struct builder *b, size_t i, const void *msg)
     if (fstatat(base, target, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return errno == ENOENT ? 0 : -1;
     /* A link shows what it points to, and that is covered or visible by itself. */
-    return S_ISLNK(st.st_mode) ? 0 : cover(b, base, target, S_ISDIR(st.st_mode));
+    if (S_ISLNK(st.st_mode))
+        return 0;
+    return covers_begin(b) < 0 ? -1 : cover(b, base, target, S_ISDIR(st.st_mode));
 }
 
 static bool is_kept(const struct wire_strs *keep, const char *name)
@@ -403,6 +418,8 @@ static int step_cover(struct builder *b, size_t i, const void *msg)
     long n = -1;
 
     (void)i;
+    if (covers_begin(b) < 0)
+        return -1;
     while (fd >= 0 && (n = syscall(SYS_getdents64, fd, entries, sizeof(entries))) > 0)
         if (cover_entries(b, fd, &m->keep, entries, n) < 0)
             return -1;
