@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -38,6 +39,20 @@ static bool is_fault(int signo)
     return false;
 }
 
+/* The C library keeps some signals for itself and refuses to touch them; whoever started the glove
+ * may have left them ignored.  PID 1 does not get them while they are default. */
+static void reset_signal(int signo)
+{
+    struct {
+        void (*handler)(int);
+        unsigned long flags;
+        void (*restorer)(void);
+        uint64_t mask;
+    } action = { .handler = SIG_DFL };
+
+    (void)syscall(SYS_rt_sigaction, signo, &action, NULL, sizeof(action.mask));
+}
+
 /* Signals are caught by a function that does nothing rather than ignored, because exec makes
  * caught ones default again.  Real faults must kill; sent ones do not reach PID 1 as long as they
  * are default.  SIGCHLD is read from a descriptor. */
@@ -48,7 +63,8 @@ static int start_signals(struct glove *glove)
 
     for (int signo = 1; signo < NSIG; signo++) {
         action.sa_handler = is_fault(signo) || signo == SIGCHLD ? SIG_DFL : ignore_signal;
-        (void)sigaction(signo, &action, NULL); /* SIGKILL, SIGSTOP and libc's own refuse */
+        if (sigaction(signo, &action, NULL) < 0 && signo > SIGSYS)
+            reset_signal(signo); /* SIGKILL and SIGSTOP refuse in any case */
     }
     (void)sigemptyset(&chld);
     (void)sigaddset(&chld, SIGCHLD);

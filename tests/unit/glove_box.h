@@ -83,6 +83,15 @@ static inline bool box_mount_proc(void)
                  MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) == 0;
 }
 
+/* As a careless starter may leave it; the C library would not touch two of them. */
+static inline void box_ignore_signals(void)
+{
+    const uint64_t ignore[4] = { (uint64_t)(uintptr_t)SIG_IGN };
+
+    for (int signo = 1; signo < NSIG; signo++)
+        (void)syscall(SYS_rt_sigaction, signo, ignore, NULL, sizeof(uint64_t));
+}
+
 static inline void box_child(int fd, int go_fd)
 {
     static struct glove glove;
@@ -93,6 +102,7 @@ static inline void box_child(int fd, int go_fd)
         _exit(98);
     if (!box_mount_proc())
         _exit(97);
+    box_ignore_signals();
     _exit(glove_main(&glove, &config));
 }
 

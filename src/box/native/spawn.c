@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,16 +123,48 @@ static int program_open(void)
     return above < 0 ? -errno : above;
 }
 
+/* The spawner, and whatever comes of it, begins with no signal ignored: the caller may ignore
+ * SIGCHLD, and glibc leaves its own two signals (32, 33) ignored in what it spawns, unless they are
+ * in the set, where sigfillset() would not put them. */
+static int attributes_init(posix_spawnattr_t *attributes)
+{
+    sigset_t all;
+    int r = posix_spawnattr_init(attributes);
+
+    memset(&all, 0xff, sizeof(all));
+    if (r == 0)
+        r = posix_spawnattr_setsigdefault(attributes, &all);
+    return r == 0 ? posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGDEF) : r;
+}
+
+static int program_start(int program, int control, pid_t *ret_pid)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    char name[] = "glovebox-spawner";
+    char *argv[] = { name, NULL };
+    char *env[] = { NULL };
+    char path[32];
+    int r = posix_spawn_file_actions_init(&actions);
+
+    if (r != 0)
+        return -r;
+    (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", program);
+    r = attributes_init(&attributes);
+    if (r == 0)
+        r = posix_spawn_file_actions_adddup2(&actions, control, CONTROL_FD);
+    if (r == 0)
+        r = posix_spawn(ret_pid, path, &actions, &attributes, argv, env);
+    (void)posix_spawnattr_destroy(&attributes);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    return -r;
+}
+
 /* Everything of ours is close-on-exec; the spawner closes what a careless caller left open. */
 int spawn_launch(struct spawn *spawn, struct gb_err *err)
 {
     cleanup_close int program = program_open();
     cleanup_close int theirs = -1;
-    posix_spawn_file_actions_t actions;
-    char name[] = "glovebox-spawner";
-    char *argv[] = { name, NULL };
-    char *env[] = { NULL };
-    char path[32];
     int pair[2];
     int r;
 
@@ -144,17 +177,10 @@ int spawn_launch(struct spawn *spawn, struct gb_err *err)
     spawn->answer = answer_new();
     if (!spawn->answer)
         return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for the spawner");
-    (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", program);
-    r = posix_spawn_file_actions_init(&actions);
-    if (r != 0)
-        return gb_fail(err, -r, GB_BLAME_HOST, "starting the spawner: %s", strerror(r));
-    r = posix_spawn_file_actions_adddup2(&actions, theirs, CONTROL_FD);
-    if (r == 0)
-        r = posix_spawn(&spawn->pid, path, &actions, NULL, argv, env);
-    (void)posix_spawn_file_actions_destroy(&actions);
-    if (r != 0) {
+    r = program_start(program, theirs, &spawn->pid);
+    if (r < 0) {
         spawn->pid = 0;
-        return gb_fail(err, -r, GB_BLAME_HOST, "starting the spawner: %s", strerror(r));
+        return gb_fail(err, r, GB_BLAME_HOST, "starting the spawner: %s", strerror(-r));
     }
     return 0;
 }
