@@ -1,0 +1,331 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files in and out, the working directory, and the variables that a program finds.
+
+What a hostile box makes of them is the escape suite's; here is what everybody does with them.
+"""
+import filecmp
+import os
+import random
+import stat
+
+import pytest
+
+from lib import box
+
+LARGE = 100 << 20
+NAMES = ["plain.txt", "with space", "ünïcödé-名前-🍌", "-leading-dash", "quote'\"$(x)", ".hidden", "n" * 255]
+
+
+def write(path, content=b"content"):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return path
+
+
+def contents(folder):
+    """path -> bytes of every file below."""
+    found = {}
+    for base, _, names in os.walk(folder):
+        for name in names:
+            path = os.path.join(base, name)
+            with open(path, "rb") as stream:
+                found[os.path.relpath(path, folder)] = stream.read()
+    return found
+
+
+# ---- one file in --------------------------------------------------------------------------------
+
+def test_a_file_is_copied_in_under_its_own_name(place):
+    source = write(place.cwd / "data.csv", b"1,2\n")
+    result = box.run("cat data.csv; ls -l data.csv | cut -c1-10; id -u; stat -c %u data.csv",
+                     language="sh", files=[source])
+    assert result.stdout == "1,2\n-rw-r--r--\n1000\n1000\n", result
+    assert result.files == [], result
+
+
+def test_a_file_can_be_given_another_name_and_directory(place):
+    source = write(place.cwd / "data.csv", b"1,2\n")
+    code = "cat a/b/c/other /tmp/else; rm a/b/c/other && touch a/b/new && echo writable"
+    result = box.run(code, language="sh",
+                     files=[f"{source}:a/b/c/other", f"{source}:/tmp/else"])
+    assert result.stdout == "1,2\n1,2\nwritable\n", result
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_are_kept(place, name):
+    source = write(place.cwd / name, name.encode())
+    result = box.run("import os\nfor n in os.listdir():\n    if n != 'main.py': print(n, open(n).read())",
+                     language="python", files=[source])
+    assert result.stdout == f"{name} {name}\n", result
+
+
+def test_an_executable_stays_one(place):
+    tool = write(place.cwd / "tool", b"#!/bin/sh\necho tool $1\n")
+    tool.chmod(0o700)
+    plain = write(place.cwd / "plain", b"#!/bin/sh\n")
+    plain.chmod(0o600)
+    result = box.run(argv=["./tool", "runs"], files=[tool, plain])
+    assert (result.stdout, result.verdict) == ("tool runs\n", "ok"), result
+    result = box.run(argv=["./plain"], files=[tool, plain])
+    assert result.returncode == 126, result
+
+
+def test_a_setuid_file_is_a_plain_one(place):
+    tool = write(place.cwd / "tool", b"#!/bin/sh\n")
+    tool.chmod(0o6755)
+    result = box.run("stat -c %a tool", language="sh", files=[tool])
+    assert result.stdout == "755\n", result
+
+
+def test_an_empty_file_and_a_link_to_one(place):
+    write(place.cwd / "empty", b"")
+    os.symlink("empty", place.cwd / "link")
+    result = box.run("stat -c '%s %F' empty link", language="sh",
+                     files=[place.cwd / "empty", place.cwd / "link"])
+    assert result.stdout == "0 regular empty file\n" * 2, result
+
+
+def test_many_files_at_once(place):
+    sources = [write(place.cwd / f"f{i}", b"%d" % i) for i in range(60)]
+    result = box.run("cat f* | wc -c; ls | wc -l", language="sh", files=sources)
+    assert result.stdout.split() == [str(sum(len(str(i)) for i in range(60))), "61"], result
+
+
+@pytest.mark.parametrize("words, part", [
+    (["--file", "missing"], "missing"), (["--file", ".:dir"], "no regular file"), (["--file", "."], "'.'"),
+    (["--file", "/dev/zero"], "/dev/zero"), (["--file", "fifo"], "fifo"),
+    (["--out", "x:missing/x"], "missing"), (["--out", "x:."], "."),
+    (["--out", "../x"], "../x"), (["--file", "real:../x"], "../x"), (["--file", "real:a/./b"], "a/./b"),
+    (["--workspace", "missing"], "missing"), (["--workspace", "real"], "real"),
+    (["--workdir", "relative"], "relative"), (["--workdir", "/a/../b"], "/a/../b"), (["--workdir", "/"], "/"),
+])
+def test_a_path_that_cannot_be_is_refused_before_anything_starts(place, words, part):
+    write(place.cwd / "real")
+    os.mkfifo(place.cwd / "fifo")
+    result = box.run("echo started", language="sh", as_json=False, options=words)
+    assert (result.returncode, result.out) == (2, b""), result
+    assert result.err.startswith(b"glovebox: ") and part.encode() in result.err, result
+
+
+def test_an_unreadable_file_is_refused(place, ordinary_user):
+    secret = write(place.cwd / "secret")
+    secret.chmod(0o600)
+    result = box.run("echo started", language="sh", as_json=False, files=[secret], as_user=ordinary_user)
+    assert (result.returncode, result.out) == (2, b"") and b"Permission denied" in result.err, result
+
+
+# ---- one file out -------------------------------------------------------------------------------
+
+def test_files_come_out(place):
+    code = "printf one >a; mkdir -p d/e; printf two >d/e/b; printf '#!/bin/sh\\n' >x; chmod +x x; : >empty; " \
+           "printf four >/tmp/c"
+    outs = ["a", "d/e/b", "x", "empty:renamed", f"/tmp/c:{place.tmp}/c"]
+    result = box.run(code, language="sh", out=outs)
+    assert result.verdict == "ok", result
+    assert (place.cwd / "a").read_text() == "one" and (place.cwd / "b").read_text() == "two"
+    assert (place.cwd / "renamed").read_bytes() == b"" and (place.tmp / "c").read_text() == "four"
+    assert stat.S_IMODE(os.stat(place.cwd / "x").st_mode) & 0o100
+    assert not stat.S_IMODE(os.stat(place.cwd / "a").st_mode) & 0o100
+    os.unlink(place.tmp / "c")
+
+
+def test_a_file_comes_out_of_a_failed_run_too(place):
+    result = box.run("printf partial >log; sleep 1000", language="sh", out=["log"], timeout=1)
+    assert (result.verdict, result.returncode) == ("timeout", 124), result
+    assert (place.cwd / "log").read_text() == "partial"
+
+
+def test_a_file_that_is_missing_is_an_error_that_names_it(place):
+    write(place.cwd / "result", b"from before")
+    plain = box.run("echo ran", language="sh", out=["result"], as_json=False)
+    assert plain.returncode == 125 and plain.out == b"ran\n", plain
+    assert b"result" in plain.err and plain.err.startswith(b"glovebox: "), plain
+    assert (place.cwd / "result").read_bytes() == b"from before", "replaced by nothing"
+    told = box.run("echo ran", language="sh", out=["result"])
+    assert told.returncode == 125 and "result" in told.error["message"], told
+    assert (told.verdict, told.stdout) == ("ok", "ran\n"), told
+    failed = box.run("exit 3", language="sh", out=["result"])
+    assert (failed.returncode, failed.verdict) == (3, "nonzero") and failed.error, failed
+
+
+def test_an_existing_file_is_replaced_whole(place):
+    target = write(place.cwd / "out", b"x" * 100000)
+    assert box.run("printf new >out", language="sh", out=["out"]).verdict == "ok"
+    assert target.read_bytes() == b"new"
+    assert sorted(os.listdir(place.cwd)) == ["out"]
+
+
+def test_a_large_file_goes_in_and_out_unchanged(place):
+    block = random.Random(7).randbytes(1 << 20)
+    source = place.cwd / "large"
+    with open(source, "wb") as stream:
+        for index in range(LARGE >> 20):
+            stream.write(block[index:] + block[:index])
+    result = box.run("mv large back; stat -c %s back", language="sh", files=[source], out=["back:copy"])
+    assert (result.verdict, result.stdout) == ("ok", f"{LARGE}\n"), result
+    assert filecmp.cmp(source, place.cwd / "copy", shallow=False)
+
+
+def test_a_file_larger_than_the_disk_is_refused_with_the_reason(place):
+    source = place.cwd / "large"
+    source.touch()
+    os.truncate(source, 20 << 20)
+    result = box.run("echo started", language="sh", files=[source], disk="10m")
+    assert result.returncode == 125 and result.verdict == "sandbox_error", result
+    assert result.stdout == "", result
+    assert "--disk" in result.error["message"], result
+
+
+# ---- workspace ----------------------------------------------------------------------------------
+
+def make_workspace(base):
+    write(base / "a.txt", b"a")
+    write(base / "deep/er/still/b.bin", bytes(range(256)))
+    write(base / "ünï 名.txt", b"u")
+    write(base / "empty", b"")
+    write(base / "tool", b"#!/bin/sh\necho tool\n").chmod(0o755)
+    return base
+
+
+def test_a_workspace_goes_in_and_changes_come_back(place):
+    folder = make_workspace(place.base / "cwd" / "project")
+    code = "./tool; printf changed >a.txt; printf new >deep/new.txt; mkdir -p x/y; printf z >x/y/z; " \
+           "rm empty; cat 'ünï 名.txt'"
+    result = box.run(code, language="sh", workspace=folder)
+    assert (result.verdict, result.stdout) == ("ok", "tool\nu"), result
+    after = contents(folder)
+    assert after["a.txt"] == b"changed" and after["deep/new.txt"] == b"new" and after["x/y/z"] == b"z"
+    assert after["deep/er/still/b.bin"] == bytes(range(256)) and after["empty"] == b""
+    assert os.access(folder / "tool", os.X_OK)
+    assert {file["path"]: file["bytes"] for file in result.files} == {
+        "a.txt": 7, "deep/new.txt": 3, "x/y/z": 1}, result
+
+
+def test_what_was_not_changed_is_not_written(place):
+    folder = make_workspace(place.base / "cwd" / "project")
+    for path in folder.rglob("*"):
+        os.utime(path, (1000000000, 1000000000))
+    assert box.run("cat a.txt >/dev/null; printf new >b", language="sh", workspace=folder).verdict == "ok"
+    assert os.stat(folder / "a.txt").st_mtime == 1000000000
+    assert (folder / "b").read_text() == "new"
+
+
+def test_the_program_itself_stays_out_of_the_workspace(place):
+    folder = make_workspace(place.base / "cwd" / "project")
+    before = set(contents(folder))
+    assert box.run("echo x", language="sh", workspace=folder).verdict == "ok"
+    assert box.run("print(1)", language="python", workspace=folder).verdict == "ok"
+    assert set(contents(folder)) == before
+
+
+def test_a_workspace_survives_a_killed_run(place):
+    folder = make_workspace(place.base / "cwd" / "project")
+    result = box.run("printf half >half; kill -9 $$", language="sh", workspace=folder)
+    assert result.verdict == "signal" and (folder / "half").read_text() == "half", result
+
+
+def test_links_and_special_files_do_not_travel(place):
+    folder = make_workspace(place.base / "cwd" / "project")
+    os.symlink("/etc/passwd", folder / "link")
+    os.symlink("deep", folder / "dirlink")
+    os.mkfifo(folder / "fifo")
+    result = box.run("ls -A; ln -s /etc/shadow made; mkfifo pipe", language="sh", workspace=folder)
+    assert result.verdict == "ok" and "link" not in result.stdout and "fifo" not in result.stdout, result
+    assert not os.path.lexists(folder / "made") and not os.path.lexists(folder / "pipe")
+
+
+def test_a_workspace_with_many_files(place):
+    folder = place.cwd / "project"
+    for index in range(1500):
+        write(folder / f"d{index % 30}" / f"f{index}", b"%d" % index)
+    code = "find . -name 'f*' | wc -l; for i in $(seq 500); do echo n >new$i; done"
+    result = box.run(code, language="sh", workspace=folder)
+    assert result.stdout == "1500\n", result
+    assert len(contents(folder)) == 2000 and len(result.files) == 500
+
+
+def test_a_workspace_larger_than_the_disk_is_refused(place):
+    folder = place.cwd / "project"
+    write(folder / "large", b"")
+    os.truncate(folder / "large", 20 << 20)
+    result = box.run("echo started", language="sh", workspace=folder, disk="10m")
+    assert result.returncode == 125 and result.stdout == "" and result.error["message"], result
+
+
+def test_a_box_cannot_fill_the_hosts_disk_through_its_workspace(place):
+    """What comes back is at most what the disk limit let it write."""
+    folder = make_workspace(place.base / "cwd" / "project")
+    box.run("for i in $(seq 100); do truncate -s 4m s$i; done; cat /dev/zero >full", language="sh",
+            workspace=folder, disk="5m")
+    used = sum(os.lstat(path).st_blocks * 512 for path in folder.rglob("*"))
+    assert used <= 12 << 20, used
+
+
+# ---- where it runs ------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("workdir", ["/app", "/tmp", "/workspace", "/home/box/deep/er", "/srv/ünï"])
+def test_workdir(place, workdir):
+    source = write(place.cwd / "data", b"data\n")
+    result = box.run("pwd; echo $PWD; cat data; printf x >made", language="sh", workdir=workdir,
+                     files=[source], out=["made"])
+    assert result.stdout == f"{workdir}\n{workdir}\ndata\n", result
+    assert (place.cwd / "made").read_text() == "x"
+
+
+def test_workdir_and_workspace_together(place):
+    folder = make_workspace(place.base / "cwd" / "project")
+    result = box.run("pwd; cat a.txt; printf new >a.txt", language="sh", workdir="/app", workspace=folder)
+    assert result.stdout == "/app\na", result
+    assert (folder / "a.txt").read_text() == "new"
+
+
+def test_where_files_can_be_written():
+    places = ["/workspace", "/tmp", "/var/tmp", "/dev/shm", "$HOME"]
+    code = "".join(f"touch {name}/x && echo ok; " for name in places)
+    code += "for d in / /usr /etc /var /proc /dev /bin /home; do touch $d/x 2>/dev/null && echo BAD $d; done"
+    result = box.run(code + "; true", language="sh")
+    assert result.stdout == "ok\n" * len(places), result
+
+
+# ---- variables ----------------------------------------------------------------------------------
+
+ALLOWED = {"HOME", "USER", "LOGNAME", "SHELL", "LANG", "TMPDIR", "PYTHONUNBUFFERED", "PYTHONPATH", "PATH",
+           "PWD"}
+
+
+@pytest.mark.parametrize("language", ["python", "perl"])
+def test_a_program_finds_the_allowed_variables_and_no_others(language):
+    code = {"python": "import os\nprint(*sorted(os.environ))",
+            "perl": 'print join(" ", sort keys %ENV), "\\n"'}[language]
+    result = box.run(code, language=language, host_env={
+        "SECRET": "x", "LD_PRELOAD": "", "AWS_SECRET_ACCESS_KEY": "x", "PYTHONSTARTUP": "/x",
+        "NODE_OPTIONS": "--inspect", "BASH_ENV": "/x", "GLOVEBOX_TIMEOUT": "20"})
+    assert set(result.stdout.split()) - {"LC_CTYPE"} == ALLOWED, result
+
+
+def test_what_the_variables_say():
+    result = box.run("echo $HOME $USER $LOGNAME $SHELL $LANG $TMPDIR $PYTHONUNBUFFERED $PYTHONPATH $PWD",
+                     language="sh")
+    assert result.stdout.split() == ["/home/box", "box", "box", "/bin/sh", "C.UTF-8", "/tmp", "1",
+                                     "/workspace", "/workspace"], result
+
+
+@pytest.mark.parametrize("value", ["", "plain", "two words", "a=b=c", "$HOME `id` \"'", "line\nline", "ü名",
+                                   "x" * 20000])
+def test_given_variables_arrive_unchanged(value):
+    result = box.run("import os\nprint(os.environ['GIVEN'], end='')", language="python",
+                     env={"GIVEN": value})
+    assert (result.verdict, result.stdout) == ("ok", value), result
+
+
+def test_given_variables_beat_the_boxs_own():
+    result = box.run("echo $LANG $HOME $EXTRA; date +%Z", language="sh",
+                     env={"LANG": "C", "HOME": "/tmp", "EXTRA": "e", "TZ": "XYZ0"})
+    assert result.stdout == "C /tmp e\nXYZ\n", result
+
+
+@pytest.mark.parametrize("pair", ["NOVALUE", "=x", "A B=x", "1A=x", "A-B=x", "ü=x", "A\nB=x", ""])
+def test_bad_variables_are_refused(pair):
+    result = box.run("echo started", language="sh", as_json=False, options=["--env", pair])
+    assert (result.returncode, result.out) == (2, b""), result
+    assert result.err.startswith(b"glovebox: --env"), result
