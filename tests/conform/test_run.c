@@ -361,12 +361,25 @@ static const char posture[] =
     "grep -E '^(Uid|Gid|Groups|Sig(Blk|Ign)|Cap|NoNewPrivs|Seccomp)' /proc/self/status;"
     "for n in cgroup ipc mnt net pid user uts; do readlink /proc/self/ns/$n; done;"
     "cat /proc/self/mountinfo /proc/self/oom_score_adj; ulimit -a; umask; env | sort;"
-    "ls /proc/self/fd; ls /proc | grep -c '^[0-9]'; cat /proc/self/attr/current 2>/dev/null;"
+    "ls /proc/self/fd; set -- /proc/[0-9]*; echo $#; cat /proc/self/attr/current 2>/dev/null;"
     "tty; ps -o tty= 2>/dev/null | sort -u; cat /proc/self/personality 2>/dev/null; nice";
 
 static const char mischief[] =
     "ulimit -n 20; umask 0; trap '' TERM INT HUP; (setsid sleep 1000 &) ; sleep 1000 & "
     "(while :; do :; done) & echo up";
+
+static void same_lines(const char *want, const char *got)
+{
+    while (*want || *got) {
+        size_t a = strcspn(want, "\n");
+        size_t b = strcspn(got, "\n");
+
+        if (a != b || strncmp(want, got, a) != 0)
+            fail_msg("'%.*s' was '%.*s' in the first run", (int)b, got, (int)a, want);
+        want += a + (want[a] == '\n');
+        got += b + (got[b] == '\n');
+    }
+}
 
 static void a_later_run_stands_like_the_first(void **state)
 {
@@ -381,7 +394,7 @@ static void a_later_run_stands_like_the_first(void **state)
     for (int i = 0; i < 5; i++) {
         trial_says(t, mischief, "up\n");
         trial_sh(t, posture);
-        assert_string_equal(t->streams[1].text, first);
+        same_lines(first, t->streams[1].text);
     }
     free(first);
 }

@@ -67,11 +67,16 @@ static void add(struct hierarchies *h, const char *controller, enum wall wall, b
                 const char *dir)
 {
     struct hierarchy *item = &h->items[h->n];
+    bool counts_cpu = strcmp(controller, "cpuacct") == 0;
 
     /* cpu and cpuacct are often one tree under two names. */
-    if (h->n > 0 && is_same_dir(dir, h->items[h->n - 1].dir))
+    if (h->n > 0 && is_same_dir(dir, h->items[h->n - 1].dir)) {
+        h->items[h->n - 1].counts_cpu |= counts_cpu;
         return;
-    *item = (struct hierarchy){ .controller = controller, .wall = wall, .is_v2 = is_v2 };
+    }
+    *item = (struct hierarchy){
+        .controller = controller, .wall = wall, .is_v2 = is_v2, .counts_cpu = counts_cpu
+    };
     (void)snprintf(item->dir, sizeof(item->dir), "%s", dir);
     h->n++;
 }

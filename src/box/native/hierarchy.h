@@ -28,6 +28,7 @@ struct hierarchy {
     const char *controller; /* "memory"; "" for the v2 tree */
     enum wall wall;
     bool is_v2;
+    bool counts_cpu;    /* v1: CPU time is read here */
     char dir[PATH_MAX]; /* the parent of a box's group */
 };
 

@@ -422,7 +422,8 @@ static void compile_groups_view(struct compiler *c)
     put_dir(c, "/sys/fs/cgroup", 0755, 0);
     for (size_t i = 0; i < c->facts->groups.n; i++) {
         const struct hierarchy *h = &c->facts->groups.items[i];
-        const char *const options[] = { h->controller, NULL };
+        bool is_both = strcmp(h->controller, "cpu") == 0 && h->counts_cpu;
+        const char *const options[] = { h->controller, is_both ? "cpuacct" : NULL, NULL };
 
         if (!has(c, h->wall))
             continue;

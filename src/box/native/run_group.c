@@ -154,10 +154,10 @@ static int make_own(struct run_group *g, size_t i, const struct hierarchy *h, wa
     return r;
 }
 
-/* The CPU limit is the box's: a run needs no group in that tree. */
+/* The CPU limit is the box's: a run needs no group in a tree that has nothing else. */
 static bool is_for_runs(const struct hierarchy *h)
 {
-    return strcmp(h->controller, "cpu") != 0;
+    return strcmp(h->controller, "cpu") != 0 || h->counts_cpu;
 }
 
 static void note_roles(struct run_group *g, size_t i, const struct hierarchy *h)
@@ -168,13 +168,14 @@ static void note_roles(struct run_group *g, size_t i, const struct hierarchy *h)
     } roles[] = {
         { "memory", &g->memory },
         { "pids", &g->pids },
-        { "cpuacct", &g->cpu },
     };
 
     if (h->is_v2)
         g->kill = (int)i;
     if (h->is_v2 && g->is_v2)
         g->memory = g->pids = g->cpu = (int)i;
+    if (h->counts_cpu)
+        g->cpu = (int)i;
     for (size_t k = 0; k < N_ELEMENTS(roles); k++)
         if (strcmp(h->controller, roles[k].controller) == 0)
             *roles[k].role = (int)i;
