@@ -3,14 +3,13 @@
 #include "base/clock.h"
 
 #include <limits.h>
-#include <time.h>
 
 uint64_t clock_now_ns(void)
 {
     struct timespec ts;
 
     (void)clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
+    return clock_ns_of(ts);
 }
 
 uint64_t clock_after_ms(uint64_t ms)

@@ -22,6 +22,7 @@
 #define SYS_NR_CLONE3            435
 #define SYS_NR_OPENAT2           437
 #define SYS_NR_MOUNT_SETATTR     442
+#define SYS_NR_LANDLOCK_CREATE   444
 
 /* open_tree(2) */
 #define SYS_OPEN_TREE_CLONE   1
@@ -92,6 +93,20 @@ struct sys_open_how {
 #define SYS_RESOLVE_BENEATH       0x08
 #define SYS_RESOLVE_IN_ROOT       0x10
 
+/* getdents64(2): what fills the buffer, which is aligned to 8 bytes. */
+struct sys_dirent {
+    uint64_t ino;
+    int64_t off;
+    uint16_t size;
+    uint8_t type;
+    char name[];
+};
+
+static inline ssize_t sys_getdents64(int fd, void *entries, size_t size)
+{
+    return (ssize_t)syscall(SYS_getdents64, fd, entries, size);
+}
+
 static inline int sys_open_tree(int dirfd, const char *path, unsigned flags)
 {
     return (int)syscall(SYS_NR_OPEN_TREE, dirfd, path, flags);
@@ -139,6 +154,12 @@ static inline int sys_openat2(int dirfd, const char *path, struct sys_open_how *
 static inline int sys_pidfd_send_signal(int pidfd, int signo)
 {
     return (int)syscall(SYS_NR_PIDFD_SEND_SIGNAL, pidfd, signo, NULL, 0);
+}
+
+/* The version of Landlock that this kernel has, from 1 on. */
+static inline int sys_landlock_abi(void)
+{
+    return (int)syscall(SYS_NR_LANDLOCK_CREATE, NULL, 0, 1u);
 }
 
 static inline int sys_pivot_root(const char *new_root, const char *put_old)
