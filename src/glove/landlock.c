@@ -13,14 +13,13 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/sys.h"
 #include "wire/msg.h"
 
-#define NR_CREATE_RULESET 444
-#define NR_ADD_RULE       445
-#define NR_RESTRICT_SELF  446
+#define NR_ADD_RULE      445
+#define NR_RESTRICT_SELF 446
 
-#define CREATE_RULESET_VERSION 1u
-#define RULE_PATH_BENEATH      1
+#define RULE_PATH_BENEATH 1
 
 #define FS_EXECUTE     (1ull << 0)
 #define FS_WRITE_FILE  (1ull << 1)
@@ -57,9 +56,9 @@ static const char *const devices[] = {
 
 int landlock_abi(void)
 {
-    long abi = syscall(NR_CREATE_RULESET, NULL, 0, CREATE_RULESET_VERSION);
+    int abi = sys_landlock_abi();
 
-    return abi < 0 ? -errno : (int)abi;
+    return abi < 0 ? -errno : abi;
 }
 
 /* All rights on files that an ABI knows. */
@@ -80,7 +79,7 @@ static int ruleset_create(int abi)
     };
     /* An older kernel takes a shorter structure. */
     size_t size = abi >= 6 ? sizeof(attr) : sizeof(attr.fs);
-    long fd = syscall(NR_CREATE_RULESET, &attr, size, 0);
+    long fd = syscall(SYS_NR_LANDLOCK_CREATE, &attr, size, 0);
 
     return fd < 0 ? -errno : (int)fd;
 }

@@ -13,11 +13,11 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/dir.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/sys.h"
@@ -27,15 +27,6 @@
 #define ENTRIES_SIZE 4096
 
 #define GET_FLAGS (uint32_t)(GET_FLAG_LIST | GET_FLAG_CHANGED)
-
-/* As the kernel writes it. */
-struct entry {
-    uint64_t ino;
-    int64_t off;
-    uint16_t size;
-    uint8_t type;
-    char name[];
-};
 
 struct level {
     int fd;
@@ -87,10 +78,8 @@ static int send_contents(struct packer *p, int fd, uint64_t left)
 
 static bool is_wanted(const struct packer *p, const struct stat *st)
 {
-    uint64_t ctime_ns = (uint64_t)st->st_ctim.tv_sec * NS_PER_S + (uint64_t)st->st_ctim.tv_nsec;
-
     return S_ISREG(st->st_mode) &&
-           (!(p->get->flags & GET_FLAG_CHANGED) || ctime_ns >= p->get->since);
+           (!(p->get->flags & GET_FLAG_CHANGED) || clock_ns_of(st->st_ctim) >= p->get->since);
 }
 
 static int count(struct packer *p, const struct stat *st)
@@ -190,13 +179,13 @@ static int pack_entry(struct packer *p, int dir_fd, const char *name, uint8_t ty
 }
 
 /* NULL at the end of the directory; a directory that was removed has ended. */
-static const struct entry *next_entry(struct level *level, int *ret_error)
+static const struct sys_dirent *next_entry(struct level *level, int *ret_error)
 {
-    const struct entry *entry;
+    const struct sys_dirent *entry;
 
     *ret_error = 0;
     if (level->start == level->end) {
-        long n = syscall(SYS_getdents64, level->fd, level->entries, sizeof(level->entries));
+        ssize_t n = sys_getdents64(level->fd, level->entries, sizeof(level->entries));
 
         if (n < 0 && errno != ENOENT)
             *ret_error = -errno;
@@ -205,7 +194,7 @@ static const struct entry *next_entry(struct level *level, int *ret_error)
         level->start = 0;
         level->end = (size_t)n;
     }
-    entry = (const struct entry *)(const void *)(level->entries + level->start);
+    entry = (const struct sys_dirent *)(const void *)(level->entries + level->start);
     level->start += entry->size;
     return entry;
 }
@@ -220,7 +209,7 @@ static int walk(struct packer *p)
     while (p->depth > 0) {
         struct level *level = &p->levels[p->depth - 1];
         int r;
-        const struct entry *entry = next_entry(level, &r);
+        const struct sys_dirent *entry = next_entry(level, &r);
 
         if (r < 0)
             return r;
@@ -245,10 +234,6 @@ static int walk(struct packer *p)
 /* The one file that was asked for: no link on the way, and it must be there. */
 static int pack_one(struct packer *p, int dir_fd)
 {
-    struct sys_open_how how = {
-        .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
-        .resolve = SYS_RESOLVE_BENEATH | SYS_RESOLVE_NO_SYMLINKS | SYS_RESOLVE_NO_MAGICLINKS,
-    };
     const char *path = p->get->path;
     const char *base = path_base(path);
     cleanup_close int parent = -1;
@@ -258,9 +243,9 @@ static int pack_one(struct packer *p, int dir_fd)
         return -EINVAL;
     memcpy(p->path, path, (size_t)(base - path));
     p->path[base - path] = '\0';
-    parent = sys_openat2(dir_fd, base == path ? "." : p->path, &how);
+    parent = dir_open_beneath(dir_fd, base == path ? "." : p->path, 0);
     if (parent < 0)
-        return -errno;
+        return parent;
     memcpy(p->path, path, strlen(path) + 1);
     r = pack_file(p, parent, base);
     return r == 0 && p->files == 0 ? -ENOENT : r;

@@ -12,8 +12,8 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/dir.h"
 #include "base/fd.h"
-#include "base/sys.h"
 #include "wire/crate.h"
 
 /* How many names to try for a file that is being written. */
@@ -31,55 +31,6 @@ struct unpacker {
     const char *last; /* component of the present path */
     unsigned mode;
 };
-
-static int open_below(int dir_fd, const char *path)
-{
-    struct sys_open_how how = {
-        .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
-        .resolve = SYS_RESOLVE_BENEATH | SYS_RESOLVE_NO_SYMLINKS | SYS_RESOLVE_NO_MAGICLINKS,
-    };
-    int fd = sys_openat2(dir_fd, path, &how);
-
-    return fd < 0 ? -errno : fd;
-}
-
-/* Makes the directories of path (which ends before its last component) one by one. */
-static int make_parents(int dir_fd, char *path)
-{
-    cleanup_close int fd = open_below(dir_fd, ".");
-    char *at = path;
-
-    while (fd >= 0) {
-        size_t len = strcspn(at, "/");
-        bool is_last = at[len] == '\0';
-        int next;
-
-        at[len] = '\0';
-        if (mkdirat(fd, at, 0755) < 0 && errno != EEXIST)
-            return -errno;
-        next = open_below(fd, at);
-        close(fd);
-        fd = next;
-        if (is_last)
-            break;
-        at[len] = '/';
-        at += len + 1;
-    }
-    return take_fd(&fd);
-}
-
-static int open_parent(int dir_fd, const char *path, size_t len)
-{
-    char parent[CRATE_PATH_MAX + 1];
-    int fd;
-
-    if (len == 0)
-        return open_below(dir_fd, ".");
-    memcpy(parent, path, len);
-    parent[len] = '\0';
-    fd = open_below(dir_fd, parent);
-    return fd == -ENOENT ? make_parents(dir_fd, parent) : fd;
-}
 
 /* A file under a name that nobody else has. */
 static int open_new(struct unpacker *u, int dir_fd)
@@ -104,7 +55,7 @@ static int on_item(void *user, const struct crate_item *item)
 {
     struct unpacker *u = user;
     const char *slash = strrchr(item->path, '/');
-    int r = open_parent(u->dir_fd, item->path, slash ? (size_t)(slash - item->path) : 0);
+    int r = dir_make_beneath(u->dir_fd, item->path, slash ? (size_t)(slash - item->path) : 0, 0);
 
     if (r < 0)
         return r;
@@ -173,11 +124,6 @@ static int feed(struct crate_reader *reader, int pipe_fd)
     }
 }
 
-static uint64_t ctime_ns(const struct stat *st)
-{
-    return (uint64_t)st->st_ctim.tv_sec * NS_PER_S + (uint64_t)st->st_ctim.tv_nsec;
-}
-
 /* The time of change that a fresh file gets.  Kernels from 6.13 on give a finer one to a change
  * that follows a look at the last: hence the look and the change. */
 static int read_mark(struct unpacker *u, uint64_t *ret)
@@ -191,7 +137,7 @@ static int read_mark(struct unpacker *u, uint64_t *ret)
     if (fstat(fd, &st) < 0 || fchmod(fd, 0400) < 0 || fstat(fd, &st) < 0 ||
         unlinkat(dir_fd, u->name, 0) < 0)
         return -errno;
-    *ret = ctime_ns(&st);
+    *ret = clock_ns_of(st.st_ctim);
     return 0;
 }
 
