@@ -10,49 +10,19 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/dir.h"
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/id.h"
 #include "base/path.h"
 #include "base/sys.h"
 
-static int open_beneath(int base_fd, const char *path)
+/* No other file system either: it may be what the directory's owner did not mean. */
+static int make_parent(int base_fd, const char *path)
 {
-    struct sys_open_how how = {
-        .flags = O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW,
-        .resolve = SYS_RESOLVE_BENEATH | SYS_RESOLVE_NO_SYMLINKS | SYS_RESOLVE_NO_MAGICLINKS |
-                   SYS_RESOLVE_NO_XDEV,
-    };
-    int fd = sys_openat2(base_fd, path, &how);
+    const char *slash = strrchr(path, '/');
 
-    return fd < 0 ? -errno : fd;
-}
-
-/* The directory of a path beneath base, made where it is missing. */
-static int make_beneath(int base_fd, const char *path)
-{
-    char part[PATH_MAX];
-    int dir = fcntl(base_fd, F_DUPFD_CLOEXEC, 3);
-
-    if (dir < 0)
-        return -errno;
-    for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
-        if (snprintf(part, sizeof(part), "%.*s", (int)(slash - path), path) >= PATH_MAX) {
-            close(dir);
-            return -ENAMETOOLONG;
-        }
-        /* mkdirat() follows no link at the end, and what it would go through on the way was
-         * opened beneath before. */
-        if (mkdirat(dir, path_base(part), 0755) < 0 && errno != EEXIST) {
-            close(dir);
-            return -errno;
-        }
-        close(dir);
-        dir = open_beneath(base_fd, part);
-        if (dir < 0)
-            return dir;
-    }
-    return dir;
+    return dir_make_beneath(base_fd, path, slash ? (size_t)(slash - path) : 0, SYS_RESOLVE_NO_XDEV);
 }
 
 static int open_parent(const char *path)
@@ -78,7 +48,7 @@ int save_begin(struct save *save, int base_fd, const char *path, unsigned mode, 
     *save = (struct save){ .dir_fd = -1, .fd = -1 };
     if (base_fd >= 0 && !path_is_below(path))
         return gb_fail(err, -EPROTO, GB_BLAME_PEER, "the box named a file outside its workspace");
-    r = base_fd >= 0 ? make_beneath(base_fd, path) : open_parent(path);
+    r = base_fd >= 0 ? make_parent(base_fd, path) : open_parent(path);
     if (r < 0)
         return gb_fail(err, r, GB_BLAME_HOST, "writing '%s': %s", path, strerror(-r));
     save->dir_fd = r;
