@@ -388,39 +388,31 @@ static int cover_entry(const struct builder *b, int dir_fd, const char *name)
     return cover(b, dir_fd, name, S_ISDIR(st.st_mode));
 }
 
-/* As getdents64(2) gives them; readdir() would allocate. */
-struct entry {
-    uint64_t ino;
-    int64_t off;
-    uint16_t len;
-    uint8_t type;
-    char name[];
-};
-
 static int cover_entries(const struct builder *b, int dir_fd, const struct wire_strs *keep,
-                         const char *entries, long n)
+                         const char *entries, ssize_t n)
 {
-    for (long at = 0; at < n;) {
-        const struct entry *entry = (const struct entry *)(const void *)(entries + at);
+    for (ssize_t at = 0; at < n;) {
+        const struct sys_dirent *entry = (const void *)(entries + at);
 
         if (!is_kept(keep, entry->name) && cover_entry(b, dir_fd, entry->name) < 0)
             return -1;
-        at += entry->len;
+        at += entry->size;
     }
     return 0;
 }
 
+/* Without readdir(), which would allocate. */
 static int step_cover(struct builder *b, size_t i, const void *msg)
 {
     static _Alignas(8) char entries[32768];
     const struct msg_cover *m = msg;
     cleanup_close int fd = target_open(b, m->target, O_RDONLY | O_DIRECTORY, 0);
-    long n = -1;
+    ssize_t n = -1;
 
     (void)i;
     if (covers_begin(b) < 0)
         return -1;
-    while (fd >= 0 && (n = syscall(SYS_getdents64, fd, entries, sizeof(entries))) > 0)
+    while (fd >= 0 && (n = sys_getdents64(fd, entries, sizeof(entries))) > 0)
         if (cover_entries(b, fd, &m->keep, entries, n) < 0)
             return -1;
     return n < 0 ? -1 : 0;
