@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -21,6 +20,7 @@
 #include "base/err.h"
 #include "base/id.h"
 #include "base/path.h"
+#include "base/sys.h"
 #include "box/link.h"
 #include "box/native/hierarchy.h"
 #include "box/native/plan.h"
@@ -37,8 +37,6 @@
 #define PLAN_MAX (1 << 20)
 
 #define KILL_WAIT_MS 2000
-
-#define LANDLOCK_VERSION 1u /* flag of landlock_create_ruleset: ask for the ABI */
 
 /* Walls that a box can be built without, if the operator can do without them. */
 #define OPTIONAL_WALLS                                                         \
@@ -98,7 +96,7 @@ static int find_ids(const struct box_spec *spec, struct plan_facts *facts, struc
 
 static unsigned landlock_abi(void)
 {
-    long abi = syscall(444, NULL, 0, LANDLOCK_VERSION);
+    int abi = sys_landlock_abi();
 
     return abi > 0 ? (unsigned)abi : 0;
 }

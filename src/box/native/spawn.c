@@ -19,6 +19,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/dir.h"
 #include "base/err.h"
 #include "base/fd.h"
 #include "box/walls.h"
@@ -51,24 +52,10 @@ static int private_dir(int at, const char *path, struct gb_err *err)
     return take_fd(&fd);
 }
 
-/* The directories above, private to this user too, unless they are there. */
-static int make_parents(const char *path)
-{
-    char part[PATH_MAX];
-
-    for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        if (snprintf(part, sizeof(part), "%.*s", (int)(slash - path), path) >= PATH_MAX)
-            return -ENAMETOOLONG;
-        if (mkdir(part, 0700) < 0 && errno != EEXIST)
-            return -errno;
-    }
-    return 0;
-}
-
 int spawn_slots(const char *run_dir, struct spawn *spawn, struct gb_err *err)
 {
     cleanup_close int dir = -1;
-    int r = access(run_dir, F_OK) == 0 ? 0 : make_parents(run_dir);
+    int r = access(run_dir, F_OK) == 0 ? 0 : dir_make_parents(run_dir, 0700);
 
     if (r < 0)
         return gb_fail(err, r, GB_BLAME_HOST, "making the directory '%s': %s", run_dir,
