@@ -280,6 +280,13 @@ int box_open(const struct box_spec *spec, struct box **ret, struct gb_err *err)
     return 0;
 }
 
+static void box_free(struct box *box)
+{
+    link_free(box->link);
+    free(box->path);
+    free(box);
+}
+
 uint32_t box_close(struct box *box)
 {
     uint32_t survivors;
@@ -289,8 +296,14 @@ uint32_t box_close(struct box *box)
     /* The backend first: a kill costs less than letting the glove notice the end of its link,
      * which is there for when nobody else is. */
     survivors = box->ops->destroy(box);
-    link_free(box->link);
-    free(box->path);
-    free(box);
+    box_free(box);
     return survivors;
+}
+
+void box_leave(struct box *box)
+{
+    if (!box->ops->leave || box->ops->leave(box) < 0)
+        (void)box_close(box);
+    else
+        box_free(box);
 }

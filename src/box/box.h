@@ -65,6 +65,11 @@ int box_settle(struct box *box, struct gb_err *err);
 /* Kills and removes all of it.  The number of processes that outlived the kill. */
 uint32_t box_close(struct box *box);
 
+/* As box_close(), but does not wait: the backend kills and removes it by itself.  For a caller
+ * whose runs are over and closed and who is about to end; nothing else waits for the backend's
+ * process. */
+void box_leave(struct box *box);
+
 const struct receipt *box_receipt(const struct box *box);
 
 /* When the glove began to run. */
@@ -187,6 +192,8 @@ struct box_ops {
     int (*run_close)(struct box *box, struct box_run_end *ret, struct gb_err *err);
     /* Readable when the backend has lost its hold on the box. */
     int (*watch_fd)(struct box *box);
+    /* Lets the box be removed without waiting; negative when only destroy() can.  May be NULL. */
+    int (*leave)(struct box *box);
     /* Releases all, from any state; the number of survivors. */
     uint32_t (*destroy)(struct box *box);
 };

@@ -13,9 +13,11 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "box/box.h"
@@ -32,6 +34,10 @@
 
 #define RUN_FDS_MAX 8
 #define INPUT_PIECE 16384
+
+/* A frame bounds both together; on the heap, because the compiler clears what is on the stack. */
+#define RUN_ARGV_MAX WIRE_PAYLOAD_MAX
+#define RUN_ENV_MAX  (WIRE_PAYLOAD_MAX / 2)
 
 struct stream {
     struct process *process;
@@ -169,9 +175,8 @@ static int pack(const char *const *strings, char *bytes, size_t size, struct wir
 
 static int send_run(struct process *p, struct gb_err *err)
 {
-    static const char too_long[] = "";
-    char argv[WIRE_PAYLOAD_MAX];
-    char env[WIRE_PAYLOAD_MAX / 2];
+    static const char nothing[] = "";
+    cleanup_free char *room = malloc(RUN_ARGV_MAX + RUN_ENV_MAX);
     int fds[RUN_FDS_MAX];
     size_t n_fds = RUN_FDS_MAX;
     bool has_v2 = false;
@@ -180,12 +185,15 @@ static int send_run(struct process *p, struct gb_err *err)
         .out = p->out.channel,
         .err = p->err.channel,
         .cwd = p->spec->cwd,
-        .hidden = { .packed = too_long },
+        .hidden = { .packed = nothing },
     };
-    int r = pack(p->spec->argv, argv, sizeof(argv), &run.argv, err);
+    int r;
 
+    if (!room)
+        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for arguments");
+    r = pack(p->spec->argv, room, RUN_ARGV_MAX, &run.argv, err);
     if (r == 0)
-        r = pack(p->spec->env, env, sizeof(env), &run.env, err);
+        r = pack(p->spec->env, room + RUN_ARGV_MAX, RUN_ENV_MAX, &run.env, err);
     if (r == 0)
         r = box_ops_of(p->box)->run_open(p->box, &p->spec->limits, fds, &n_fds, &has_v2, err);
     if (r < 0)

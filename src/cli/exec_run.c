@@ -199,6 +199,7 @@ static int execute(const struct exec_args *args, const struct settings *settings
         .workdir = args->workdir ? args->workdir : BOX_WORKSPACE,
         .workspace = args->workspace,
         .lists_files = args->is_json,
+        .leaves_box = true,
         .keeps_output = args->is_json,
         .sinks = sinks,
         .stdin_fd = args->has_stdin ? STDIN_FILENO : -1,

@@ -280,6 +280,10 @@ static int run_and_close(struct execution *x, struct gb_err *err)
 
     if (box_settle(x->box, NULL) == 0)
         note_receipt(x);
+    if (r == 0 && x->request->leaves_box) {
+        box_leave(x->box);
+        return 0;
+    }
     survivors = box_close(x->box);
     if (survivors > x->result->survivors)
         x->result->survivors = survivors;

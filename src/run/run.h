@@ -48,6 +48,7 @@ struct run_request {
     bool lists_files; /* names of new and changed files in the result */
     int stdin_fd;
     int cancel_fd;
+    bool leaves_box;   /* the caller ends with the run: the box is removed without waiting for it */
     bool keeps_output; /* the output is wanted in the result, not only as it comes */
     const int *sinks;  /* NULL, or by stream: a pipe for output that is not kept, or -1 */
     /* Other output as it comes; may be NULL.  Negative: cancel. */

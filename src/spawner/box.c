@@ -68,8 +68,8 @@ static int record_sweep(char *record, size_t len, uint32_t slot, uint32_t *ret_s
         char *end = strchr(line, '\n');
         uint32_t left = 0;
 
-        if (!end)
-            break; /* a torn last line: what it names was not made yet */
+        if (!end || end == line)
+            break; /* the empty line; or a torn one: what it names was not made yet */
         *end = '\0';
         if (strncmp(line, key, strlen(key)) == 0 && is_own_group(line + strlen(key), slot)) {
             int r = group_sweep(line + strlen(key), SWEEP_MS, &left);
@@ -96,7 +96,10 @@ static int record_write(const struct box *box)
         n = snprintf(record + used, sizeof(record) - used, "group %s\n", box->groups[i].path);
     }
     used += (size_t)n;
-    return used >= sizeof(record) ? -ENOSPC : slot_write(&box->slot, record, used);
+    if (used + 1 >= sizeof(record))
+        return -ENOSPC;
+    record[used++] = '\n';
+    return slot_write(&box->slot, record, used);
 }
 
 static int take_slot(struct box *box, struct failure *ret)

@@ -62,17 +62,17 @@ int slot_write(const struct slot *slot, const char *record, size_t len)
 
     if (n < 0)
         return -errno;
-    if ((size_t)n != len)
-        return -ENOSPC;
-    return ftruncate(slot->fd, (off_t)len) < 0 ? -errno : 0;
+    return (size_t)n == len ? 0 : -ENOSPC;
 }
 
 void slot_release(struct slot *slot)
 {
+    static const char empty[] = "\n";
+
     if (slot->fd < 0)
         return;
     /* A record that could not be emptied is swept by the next taker: harmless. */
-    if (ftruncate(slot->fd, 0) < 0)
+    if (pwrite(slot->fd, empty, 1, 0) < 0)
         errno = 0;
     close(slot->fd);
     slot->fd = -1;

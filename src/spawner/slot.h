@@ -5,6 +5,9 @@
  * what its record names: groups, and the pid of the box.  The record is written before anything is
  * made; so a slot whose lock can be taken but whose record is not empty had an owner who died, and
  * its taker sweeps first.  Nothing is synced to disk: all that a record names dies with the kernel.
+ *
+ * A record is lines of text that end with an empty one; what an earlier, longer record left behind
+ * that line means nothing.  So taking and releasing a slot writes in place and truncates nothing.
  */
 #pragma once
 

@@ -58,11 +58,13 @@ static void slot_says(const struct trial *t, unsigned slot, const char *text)
 static size_t slot_size(const struct trial *t, unsigned slot)
 {
     char path[PATH_MAX];
-    struct stat st;
+    char text[8192];
+    ssize_t n;
 
     slot_path(t, slot, path);
-    assert_int_equal(stat(path, &st), 0);
-    return (size_t)st.st_size;
+    n = fd_read_text(AT_FDCWD, path, text, sizeof(text));
+    assert_true(n >= 0);
+    return strcspn(text, "\n"); /* what stands behind an empty first line means nothing */
 }
 
 static void group_name(const struct trial *t, size_t tree, unsigned slot,

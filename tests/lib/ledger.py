@@ -63,7 +63,7 @@ def mounts():
 
 def run_directory():
     """What lies in the run directory.  Slot files stay, but a lock that nobody holds owns nothing
-    and has an empty record."""
+    and has an empty record: its first line is empty."""
     base = os.environ.get("GLOVEBOX_RUN_DIR")
     if not base:
         return []
@@ -82,7 +82,7 @@ def run_directory():
                 found.append(path)
             elif info.st_ino in locked:
                 found.append(path + " (locked)")
-            elif info.st_size:
+            elif host.read(path).split("\n")[0]:
                 found.append(path + " (has a record)")
     return found
 

@@ -370,6 +370,13 @@ static int native_watch_fd(struct box *box)
     return native->spawn.control_fd;
 }
 
+static int native_leave(struct box *box)
+{
+    struct native *native = box_state(box);
+
+    return native->has_run ? -EBUSY : spawn_leave(&native->spawn);
+}
+
 static uint32_t native_destroy(struct box *box)
 {
     struct native *native = box_state(box);
@@ -391,6 +398,7 @@ const struct box_ops box_native = {
     .run_kill = native_run_kill,
     .run_close = native_run_close,
     .watch_fd = native_watch_fd,
+    .leave = native_leave,
     .destroy = native_destroy,
 };
 

@@ -348,14 +348,12 @@ int spawn_begin(struct spawn *spawn, const struct buf *plan, int *ret_link_fd, s
     return r;
 }
 
-static void tell(const struct spawn *spawn, uint8_t type, const void *msg)
+static int tell(const struct spawn *spawn, uint8_t type, const void *msg)
 {
     uint8_t frame[64];
     int n = msg_encode(type, 0, 0, msg, frame, sizeof(frame));
 
-    /* A spawner that is gone shows at the end. */
-    if (n > 0)
-        (void)fd_send(spawn->control_fd, frame, (size_t)n, NULL, 0, 0);
+    return n < 0 ? n : (int)fd_send(spawn->control_fd, frame, (size_t)n, NULL, 0, 0);
 }
 
 /* ---- the end
@@ -416,6 +414,26 @@ static void sweep(struct spawn *spawn, uint32_t *ret_survivors)
     reap(spawn);
 }
 
+static void close_fds(struct spawn *spawn)
+{
+    if (spawn->control_fd >= 0)
+        leave(spawn);
+    for (size_t i = 0; i < spawn->n_groups; i++)
+        close(spawn->groups[i]);
+    if (spawn->slots_fd >= 0)
+        close(spawn->slots_fd);
+}
+
+int spawn_leave(struct spawn *spawn)
+{
+    char nothing[1] = { 0 };
+
+    if (spawn->pid <= 0 || tell(spawn, MSG_DESTROY, nothing) < 0)
+        return -EPIPE;
+    close_fds(spawn);
+    return 0;
+}
+
 uint32_t spawn_end(struct spawn *spawn)
 {
     uint32_t survivors = 0;
@@ -425,7 +443,8 @@ uint32_t spawn_end(struct spawn *spawn)
     if (spawn->pid > 0 && !spawn->has_plan) {
         reap(spawn);
     } else if (spawn->pid > 0) {
-        tell(spawn, MSG_DESTROY, nothing);
+        /* One that is gone already shows when it does not answer. */
+        (void)tell(spawn, MSG_DESTROY, nothing);
         r = await_gone(spawn, &survivors);
         /* Told that something still lives: the spawner stays with it, and is not waited for. */
         if (r == -EBUSY || r == -ETIMEDOUT)
@@ -435,11 +454,6 @@ uint32_t spawn_end(struct spawn *spawn)
         if (r < 0 && r != -EBUSY && r != -ETIMEDOUT)
             sweep(spawn, &survivors);
     }
-    if (spawn->control_fd >= 0)
-        leave(spawn);
-    for (size_t i = 0; i < spawn->n_groups; i++)
-        close(spawn->groups[i]);
-    if (spawn->slots_fd >= 0)
-        close(spawn->slots_fd);
+    close_fds(spawn);
     return survivors;
 }

@@ -52,5 +52,8 @@ int spawn_begin(struct spawn *spawn, const struct buf *plan, int *ret_link_fd, s
  * failure of a wall is told as such, with its remedy.  Always negative. */
 int spawn_lost(struct spawn *spawn, struct gb_err *err);
 
+/* Tells it to remove everything and goes; negative when it is not there to do it. */
+int spawn_leave(struct spawn *spawn);
+
 /* Has it removed everything; sweeps when it cannot.  The number of surviving processes. */
 uint32_t spawn_end(struct spawn *spawn);
