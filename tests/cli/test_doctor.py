@@ -1,0 +1,354 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`glovebox doctor`: which walls stand, what mends the others; and that its advice is true.
+
+Root here can build every wall.  Ordinary users are made for the tests: one with all that doctor asks
+for, one without subordinate ids, one without groups.
+"""
+import contextlib
+import json
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+
+import pytest
+
+from lib import box, host, place as places
+
+WALLS = ("user_ns uid_range mount pid net ipc uts cgroup_ns seccomp landlock caps memory cpu pids disk "
+         "kill").split()
+LIMITS = ("memory", "cpu", "pids")
+
+
+def doctor(*words, **request):
+    return box.run_words([str(places.binary()), "doctor", *words], **request)
+
+
+def told(*words, **request):
+    """(exit code, document)"""
+    done = doctor("--json", *words, **request)
+    return done.returncode, json.loads(done.out)
+
+
+@contextlib.contextmanager
+def user_made(suffix, subids=True):
+    """A fresh user without groups of its own."""
+    name = f"gbt{suffix}{os.getpid()}"
+    first = 0x50000000 + (os.getpid() % 4096) * 0x10000
+    home = tempfile.mkdtemp(prefix="gbtest-home-", dir="/var/tmp")
+    os.chmod(home, 0o755)
+    subprocess.run(["useradd", "--no-create-home", "--home-dir", home, "--no-user-group", "--gid", "nogroup",
+                    "--shell", "/bin/sh", name], check=True)
+    try:
+        for kind in ("uids", "gids"):
+            action = "--add-sub" if subids else "--del-sub"
+            subprocess.run(["usermod", f"{action}{kind}", f"{first}-{first + 0xffff}", name],
+                           check=subids, stderr=subprocess.DEVNULL)
+        if not subids:
+            forget_subids(name)
+        entry = pwd.getpwnam(name)
+        os.chown(home, entry.pw_uid, entry.pw_gid)
+        yield box.User(name, entry.pw_uid, entry.pw_gid, home, box.copy_for(home))
+    finally:
+        subprocess.run(["userdel", name], check=True, stderr=subprocess.DEVNULL)
+        shutil.rmtree(home)
+
+
+def forget_subids(name):
+    """useradd may have given some by itself."""
+    for path, option in (("/etc/subuid", "--del-subuids"), ("/etc/subgid", "--del-subgids")):
+        for line in host.read(path).splitlines():
+            who, first, count = line.split(":")
+            if who == name:
+                subprocess.run(["usermod", option, f"{first}-{int(first) + int(count) - 1}", name],
+                               check=True)
+
+
+@contextlib.contextmanager
+def delegated(user):
+    """Groups that root makes for the user; removed afterwards."""
+    done = doctor("--delegate", user.name)
+    made = host.group_directories(lambda name: name == f"glovebox-user-{user.uid}")
+    try:
+        yield done, made
+    finally:
+        for folder in made:
+            with contextlib.suppress(FileNotFoundError):
+                os.rmdir(folder)
+
+
+# ---- a machine that is fit ----------------------------------------------------------------------
+
+def test_root_can_build_every_wall():
+    code, document = told()
+    assert code == 0 and document["ok"] is True, document
+    assert list(document["walls"]) == WALLS
+    for name, wall in document["walls"].items():
+        assert wall["ok"] is True and wall["keeps"], name
+        assert "reason" not in wall and "remedy" not in wall
+    assert document["backend"] == "native" and document["user"] == "root"
+    assert isinstance(document["docker"]["reachable"], bool) and document["docker"]["detail"]
+
+
+def test_the_text_has_a_line_for_every_wall():
+    done = doctor()
+    assert (done.returncode, done.err) == (0, b""), done
+    lines = done.out.decode().splitlines()
+    for name in WALLS:
+        assert [line for line in lines if line.split()[:2] == ["ok", name]], name
+    assert b"\x1b" not in done.out and not any("missing" in line for line in lines)
+    assert "every wall" in lines[-1]
+
+
+def test_colours_only_when_asked_for():
+    assert b"\x1b[" in doctor("--color", "always").out
+    assert b"\x1b" not in doctor("--color", "never").out
+    assert b"\x1b" not in doctor(host_env={"NO_COLOR": "1"}).out
+
+
+def test_every_language_is_in_the_list():
+    _, document = told()
+    languages = {program["language"] for program in document["programs"]}
+    assert languages == set("python javascript typescript bash sh c cpp go rust java ruby perl php lua r"
+                            .split())
+    for program in document["programs"]:
+        if not program["in_box"]:
+            assert "apt install" in program["remedy"] or "--toolchain" in program["remedy"], program
+
+
+def test_a_disabled_backend_is_not_fit():
+    done = doctor("--backend", "disabled")
+    assert done.returncode == 1 and b"disabled" in done.out.splitlines()[-1], done
+    code, document = told("--backend", "disabled")
+    assert code == 1 and document["ok"] is False
+
+
+def test_the_plan_is_printed_and_nothing_is_built():
+    done = doctor("--plan", host_env={"GLOVEBOX_MEMORY": "100m", "GLOVEBOX_PIDS": "17"})
+    lines = done.out.decode().splitlines()
+    assert done.returncode == 0 and len(lines) > 40, done
+    words = [line.split()[0] for line in lines]
+    for word in ("PLAN", "GROUP", "ID", "TMPFS", "BIND", "FILE"):
+        assert word in words, word
+    assert any("/usr" in line for line in lines) and not any("/root" in line for line in lines)
+    assert any(f"memory.limit_in_bytes={(100 << 20) + (16 << 20)}" in line for line in lines) or \
+        any(f"memory.max={(100 << 20) + (16 << 20)}" in line for line in lines), lines[:8]
+
+
+def test_the_plan_shows_toolchains():
+    done = doctor("--plan", "--toolchain", "/var/lib/dpkg")
+    assert any(line.startswith("BIND") and "source=/var/lib/dpkg" in line
+               for line in done.out.decode().splitlines()), done
+
+
+@pytest.mark.parametrize("words, part", [
+    (["--plan", "--delegate", "x"], "exclude"), (["--delegate", ""], "no user's name"),
+    (["--delegate", "../x"], "no user's name"), (["--delegate", "-x"], "-x"), (["--delegate", "no-such-user"], "no-such-user"),
+    (["--delegate", "root"], "root"), (["extra"], "extra"), (["--delegate"], "--delegate"),
+])
+def test_wrong_words(words, part):
+    done = doctor(*words)
+    assert done.returncode == 2 and done.out == b"", done
+    assert done.err.startswith(b"glovebox: ") and part.encode() in done.err, done
+
+
+# ---- ordinary users -----------------------------------------------------------------------------
+
+def test_a_user_with_ids_and_groups_is_fit(ordinary_user):
+    code, document = told(as_user=ordinary_user)
+    assert code == 0 and document["ok"] and document["user"] == "ordinary", document
+    assert all(wall["ok"] for wall in document["walls"].values())
+
+
+def test_such_a_user_gets_every_wall_and_every_limit(ordinary_user):
+    result = box.run("id -u; echo hello", language="sh", as_user=ordinary_user)
+    assert (result.verdict, result.stdout) == ("ok", "1000\nhello\n"), result
+    assert list(result.receipt["walls"]) == WALLS
+    assert all(result.receipt["walls"].values()), result
+    for code, limits, verdict in (
+            ("sleep 1000", {"timeout": 0.5}, "timeout"),
+            ("while :; do :; done", {"cpu_time": 0.3}, "cpu"),
+            ("exec perl -e '$x = q(x) x (1 << 30)'", {"memory": "64m"}, "memory"),
+            ("while :; do sleep 100 & done", {"pids": 8}, "pids"),
+            ("cat /dev/zero >f", {"disk": "2m"}, "disk"),
+            ("yes", {"output_max": "10k"}, "output")):
+        result = box.run(code, language="sh", as_user=ordinary_user, **limits)
+        assert (result.verdict, result.survivors) == (verdict, 0), result
+
+
+def test_without_subordinate_ids_the_wall_is_named_with_its_remedy():
+    with user_made("noids", subids=False) as user, delegated(user):
+        code, document = told(as_user=user)
+        wall = document["walls"]["uid_range"]
+        assert (code, document["ok"], wall["ok"]) == (1, False, False), document
+        assert wall["reason"] and "usermod --add-subuids" in wall["remedy"]
+        text = doctor(as_user=user).out.decode()
+        assert "missing uid_range" in " ".join(text.split()) and "usermod --add-subuids" in text
+        refused = box.run("echo started", language="sh", as_user=user)
+        assert (refused.returncode, refused.verdict, refused.stdout) == (125, "sandbox_error", ""), refused
+        assert refused.error["wall"] == "uid_range" and "usermod" in refused.error["remedy"], refused
+        plain = box.run("echo started", language="sh", as_user=user, as_json=False)
+        assert plain.returncode == 125 and plain.out == b"" and b"uid_range" in plain.err, plain
+
+
+def test_without_groups_runs_are_refused_unless_the_operator_allows_it():
+    with user_made("nogroups") as user:
+        code, document = told(as_user=user)
+        assert code == 1 and not document["ok"], document
+        for name in WALLS:
+            assert document["walls"][name]["ok"] == (name not in LIMITS), name
+        for name in LIMITS:
+            remedy = document["walls"][name]["remedy"]
+            assert "doctor --delegate" in remedy and "systemd-run" in remedy
+        refused = box.run("echo started", language="sh", as_user=user)
+        assert (refused.returncode, refused.verdict, refused.stdout) == (125, "sandbox_error", ""), refused
+        assert refused.error["wall"] in LIMITS and "--delegate" in refused.error["remedy"], refused
+        assert refused.receipt is None, refused
+        some = box.run("echo started", language="sh", as_user=user, allow_missing="memory,cpu")
+        assert some.error["wall"] == "pids" and some.stdout == "", some
+
+
+def test_allowed_to_miss_walls_the_receipt_says_so():
+    with user_made("allowed") as user:
+        result = box.run("echo hello", language="sh", as_user=user, allow_missing="memory,cpu,pids")
+        assert (result.verdict, result.stdout, result.survivors) == ("ok", "hello\n", 0), result
+        for name in WALLS:
+            assert bool(result.receipt["walls"][name]) == (name not in LIMITS), result
+        assert result.receipt["accounting"] == "box", result
+        assert doctor(as_user=user, host_env={"GLOVEBOX_ALLOW_MISSING": "memory,cpu,pids"}).returncode == 0
+        # What needs no groups still holds.
+        late = box.run("(setsid sleep 1000 &); sleep 1000", language="sh", as_user=user, timeout=0.7,
+                       allow_missing="memory,cpu,pids")
+        assert (late.verdict, late.survivors) == ("timeout", 0), late
+        gone = box.run("(setsid sleep 1000 &); exit 3", language="sh", as_user=user,
+                       allow_missing="memory,cpu,pids")
+        assert (gone.verdict, gone.exit_code, gone.survivors) == ("nonzero", 3, 0), gone
+
+
+def test_require_wins_over_allow_missing():
+    with user_made("require") as user:
+        result = box.run("echo started", language="sh", as_user=user, allow_missing="memory,cpu,pids",
+                         require="memory")
+        assert (result.returncode, result.stdout) == (125, "") and result.error["wall"] == "memory", result
+        by_environment = box.run("echo started", language="sh", as_user=user,
+                                 allow_missing="memory,cpu,pids", host_env={"GLOVEBOX_REQUIRE": "pids"})
+        assert by_environment.returncode == 125 and by_environment.error["wall"] == "pids"
+
+
+@pytest.mark.parametrize("option", ["require", "allow_missing"])
+def test_walls_are_known_by_their_names(option):
+    for value in ("no_such_wall", "memory,", "memory;cpu", "Memory!"):
+        result = box.run("echo started", language="sh", as_json=False, **{option: value})
+        assert result.returncode == 2 and result.out == b"", result
+    for value in ("all", "none", "memory,cpu", *WALLS):
+        result = box.run("echo started", language="sh", **{option: value})
+        assert (result.returncode, result.stdout) == (0, "started\n"), result
+        assert all(result.receipt["walls"].values()), "allowed to miss, but it could be built"
+
+
+def test_root_delegates_and_the_user_is_fit_then():
+    with user_made("deleg") as user:
+        assert doctor(as_user=user).returncode == 1
+        with delegated(user) as (done, made):
+            assert done.returncode == 0 and user.name.encode() in done.out, done
+            assert len(made) >= 1 and all(os.stat(folder).st_uid == user.uid for folder in made), made
+            assert doctor(as_user=user).returncode == 0
+            result = box.run("echo hello", language="sh", as_user=user)
+            assert result.verdict == "ok" and all(result.receipt["walls"].values()), result
+            again = doctor("--delegate", user.name)
+            assert again.returncode == 0, again
+        assert doctor(as_user=user).returncode == 1
+
+
+def test_only_root_delegates(ordinary_user):
+    done = doctor("--delegate", ordinary_user.name, as_user=ordinary_user)
+    assert done.returncode in (2, 125) and done.out == b"", done
+    assert b"root" in done.err and b"sudo glovebox doctor --delegate " in done.err, done
+
+
+def test_the_user_cannot_widen_what_root_delegated(ordinary_user):
+    """The groups are inside root's, which the user cannot write; a neighbour's are out of reach."""
+    with user_made("other") as other:
+        result = box.run("echo hello", language="sh", as_user=other)
+        assert result.returncode == 125, "used the groups of another user"
+
+
+# ---- a kernel that refuses ----------------------------------------------------------------------
+
+# Root of a user namespace in which every id is itself, and one setting of the kernel is lowered: what
+# remains is a machine that lacks this one thing.
+NESTED = """
+import ctypes, os, sys
+NEWUSER, NEWNS = 0x10000000, 0x20000
+libc = ctypes.CDLL(None)
+go_read, go_write = os.pipe()
+done_read, done_write = os.pipe()
+pid = os.fork()
+if pid == 0:
+    if libc.unshare(NEWUSER | NEWNS) != 0:
+        os._exit(99)
+    os.write(done_write, b"x")
+    os.read(go_read, 1)
+    os.setresgid(0, 0, 0)
+    os.setresuid(0, 0, 0)
+    with open("/proc/sys/user/" + sys.argv[1], "w") as knob:
+        knob.write(sys.argv[2])
+    os.execv(sys.argv[3], sys.argv[3:])
+os.read(done_read, 1)
+for name in ("uid_map", "gid_map"):
+    with open(f"/proc/{pid}/{name}", "w") as map:
+        map.write("0 0 4294967295")
+os.write(go_write, b"x")
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+"""
+
+
+def limited(setting, value, *words):
+    return box.run_words(["/usr/bin/python3", "-c", NESTED, setting, str(value), str(places.binary()), *words])
+
+
+NAMESPACES = {"user": "user_ns", "mnt": "mount", "pid": "pid", "net": "net", "ipc": "ipc", "uts": "uts",
+              "cgroup": "cgroup_ns"}
+
+
+def test_a_nested_root_can_build_every_wall():
+    """Otherwise the tests below would find what is missing for another reason."""
+    done = limited("max_user_namespaces", 1000, "doctor", "--json")
+    assert done.returncode == 0 and json.loads(done.out)["ok"], done
+
+
+@pytest.mark.parametrize("kind", NAMESPACES)
+def test_a_kernel_without_a_kind_of_namespace_is_refused(kind):
+    result = limited(f"max_{kind}_namespaces", 0, "exec", "--json", "-l", "sh", "-c", "echo started")
+    assert (result.returncode, result.verdict, result.stdout) == (125, "sandbox_error", ""), result
+    assert result.error["wall"] == NAMESPACES[kind] and result.error["remedy"], result
+    assert result.error["message"] and result.receipt is None, result
+
+
+@pytest.mark.parametrize("kind", NAMESPACES)
+def test_doctor_names_the_kind_of_namespace_that_is_missing(kind):
+    done = limited(f"max_{kind}_namespaces", 0, "doctor", "--json")
+    document = json.loads(done.out)
+    assert done.returncode == 1 and document["ok"] is False, done
+    missing = [name for name in WALLS if not document["walls"][name]["ok"]]
+    assert missing == [NAMESPACES[kind]], document
+    wall = document["walls"][NAMESPACES[kind]]
+    assert wall["remedy"] and wall["reason"] and "remedy" not in wall["reason"], wall
+
+
+@pytest.mark.parametrize("kind", ["net", "ipc", "uts", "cgroup"])
+def test_a_wall_that_may_be_missing_is_left_out_and_told(kind):
+    result = limited(f"max_{kind}_namespaces", 0, "exec", "--json", "--allow-missing", NAMESPACES[kind],
+                     "-l", "sh", "-c", "echo started")
+    assert (result.verdict, result.stdout) == ("ok", "started\n"), result
+    walls = result.receipt["walls"]
+    assert [name for name in WALLS if not walls[name]] == [NAMESPACES[kind]], result
+
+
+@pytest.mark.parametrize("kind", ["user", "mnt", "pid"])
+def test_walls_without_which_there_is_no_box_cannot_be_left_out(kind):
+    result = limited(f"max_{kind}_namespaces", 0, "exec", "--json", "--allow-missing", "all", "-l", "sh", "-c",
+                     "echo started")
+    assert result.returncode == 125 and result.stdout == "", result
+    assert result.error["wall"] == NAMESPACES[kind], result
