@@ -95,13 +95,14 @@ def test_trust_lasts_until_the_file_changes(place):
     assert shown["limits.timeout"]["value"] == "1h"
     listing = place.base / "state/trusted"
     assert stat.S_IMODE(listing.stat().st_mode) == 0o600
-    assert listing.read_text().endswith(f" {project}\n")
+    assert listing.read_text().endswith(f" {project}\n{project.read_text()}\n")
 
     project.write_text("allow_missing: all\n")
     refused(call(place, "config", "show"), "glovebox.yaml:1: allow_missing")
     assert call(place, "config", "trust", str(place.cwd)).returncode == 0
     assert settings(place)["allow_missing"]["value"] == "all"
     assert call(place, "config", "trust", "--revoke", ".").returncode == 0
+    assert listing.read_text() == ""
     refused(call(place, "config", "show"), "glovebox.yaml:1: allow_missing")
 
 

@@ -23,7 +23,6 @@
 #include "box/limits.h"
 #include "conf/dirs.h"
 #include "conf/settings.h"
-#include "conf/sha256.h"
 #include "conf/trust.h"
 #include "conf/yaml.h"
 
@@ -34,6 +33,7 @@
 #define PROJECT "project/glovebox.yaml"
 #define FOREIGN "project/config/config.yaml"
 #define DOTENV  "project/.env"
+#define LIST    "state/glovebox/trusted"
 
 #define ENV_MAX   16
 #define FLAGS_MAX 8
@@ -451,7 +451,7 @@ static void test_a_list_that_others_can_write_is_not_believed(void **state)
 
     put(place, PROJECT, "limits:\n  timeout: 5\n");
     trust(place, false, 1);
-    (void)snprintf(path, sizeof(path), "%s/state/glovebox/trusted", place->root);
+    (void)snprintf(path, sizeof(path), "%s/" LIST, place->root);
     assert_int_equal(chmod(path, 0666), 0);
     load_fails(place, "others may write to it");
 }
@@ -479,26 +479,104 @@ static void test_an_operators_file_that_others_can_write_is_refused(void **state
     load_fails(place, "others may write to it");
 }
 
-static void test_sha256_agrees_with_the_standard(void **state)
+/* What a list looks like must not matter to what it holds. */
+static void test_trust_is_in_every_byte(void **state)
 {
-    static const struct {
-        const char *text;
-        const char *hash;
-    } rows[] = {
-        { "", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" },
-        { "abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad" },
-        { "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
-          "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1" },
-        { "abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmn"
-          "hijklmnoijklmnopjklmnopqklmnopqrlmnopqrsmnopqrstnopqrstu",
-          "cf5b16a778af8380036ce59e7b0492370b249b11e8f07a51afac45037afee9d1" },
+    static const char *const rows[] = {
+        "allow_missing: landlock",     "allow_missing: landlock\n",
+        "allow_missing: landlock\n\n", "allow_missing: landlock\n# 24 /project/glovebox.yaml\n",
+        "allow_missing: [landlock]\n",
     };
-    char text[SHA256_TEXT_SIZE];
+    struct place *place = *state;
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        sha256_text(rows[i].text, strlen(rows[i].text), text);
-        assert_string_equal(text, rows[i].hash);
+        put(place, PROJECT, rows[i]);
+        trust(place, false, 1);
+        for (size_t j = 0; j < sizeof(rows) / sizeof(rows[0]); j++) {
+            put(place, PROJECT, rows[j]);
+            if (i == j)
+                load_ok(place);
+            else
+                load_fails(place, "may not set this");
+        }
     }
+}
+
+static void test_a_damaged_list_is_not_believed(void **state)
+{
+    static const char *const rows[] = {
+        "x",
+        "\n",
+        "5",
+        "5 /a",
+        "5 /a\n",
+        "5 /a\n1234\n",
+        "2 /a\n12",
+        "2 /a\n12x",
+        "2 /a\n12\n3",
+        "-1 /a\n\n",
+        " /a\n\n",
+        "0 /a\n\n\n",
+        "2x /a\n12",
+        "/a\n12\n",
+        "1048577 /a\n",
+        "99999999 /a\n\n",
+        "00000001 /a\n1\n",
+    };
+    struct place *place = *state;
+    char state_dir[128];
+    size_t n;
+
+    (void)snprintf(state_dir, sizeof(state_dir), "%s/state/glovebox", place->root);
+    put(place, PROJECT, "limits: {timeout: 5}\n");
+    trust(place, false, 1);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        put(place, LIST, rows[i]);
+        load_fails(place, "trusted: damaged\nremedy: remove it");
+        assert_int_equal(trust_set(state_dir, place->project, false, &n, &place->err), -EBADMSG);
+    }
+    put(place, LIST, "2 /a\n12\n0 /b\n\n");
+    load_ok(place);
+    trust(place, false, 1);
+}
+
+static void test_trusted_files_have_a_greatest_size_together(void **state)
+{
+    cleanup_buf struct buf text = BUF_INIT(1 << 20);
+    struct place *place = *state;
+    char state_dir[128];
+    size_t n;
+
+    (void)snprintf(state_dir, sizeof(state_dir), "%s/state/glovebox", place->root);
+    buf_puts(&text, "color: never #");
+    for (unsigned i = 0; i < 600000; i++)
+        buf_putc(&text, '#');
+    put(place, PROJECT, text.data);
+    trust(place, false, 1);
+    put(place, FOREIGN, text.data);
+    assert_int_equal(trust_set(state_dir, place->project, false, &n, &place->err), -EFBIG);
+    expect_message(place, "more than 1 MiB together\nremedy: glovebox config trust --revoke DIR");
+    load_ok(place);
+    trust(place, true, 0);
+}
+
+static void test_a_directory_that_is_gone_can_be_forgotten(void **state)
+{
+    struct place *place = *state;
+    char gone[128];
+    char path[160];
+    struct stat st;
+
+    put(place, PROJECT, "allow_missing: landlock\n");
+    trust(place, false, 1);
+    (void)snprintf(gone, sizeof(gone), "%s/gone", place->root);
+    assert_int_equal(rename(place->project, gone), 0);
+    trust(place, true, 0);
+    assert_int_equal(rename(gone, place->project), 0);
+    load_fails(place, "may not set this");
+    (void)snprintf(path, sizeof(path), "%s/" LIST, place->root);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_size, 0);
 }
 
 /* ---- the layout of other programs ---------------------------------------------------------- */
@@ -765,7 +843,10 @@ int main(void)
         TEST(test_a_list_that_others_can_write_is_not_believed),
         TEST(test_nothing_to_trust_is_an_error),
         TEST(test_an_operators_file_that_others_can_write_is_refused),
-        cmocka_unit_test(test_sha256_agrees_with_the_standard),
+        TEST(test_trust_is_in_every_byte),
+        TEST(test_a_damaged_list_is_not_believed),
+        TEST(test_trusted_files_have_a_greatest_size_together),
+        TEST(test_a_directory_that_is_gone_can_be_forgotten),
         TEST(test_s1_layout_is_read),
         TEST(test_disabling_holds_in_a_trusted_file_in_any_order),
         TEST(test_mistakes_in_yaml_name_file_line_and_remedy),
