@@ -728,7 +728,7 @@ int link_pump(struct link *link, uint64_t deadline_ns, struct pollfd *extra, siz
     if (n <= 0)
         memset(fds, 0, sizeof(fds));
     for (size_t i = 0; i < n_extra; i++)
-        extra[i].revents = n > 0 ? fds[2 + i].revents : 0;
+        extra[i].revents = fds[2 + i].revents;
     if (!fds[0].revents && !fds[1].revents)
         return 0;
     if ((fds[0].revents & (POLLIN | POLLHUP | POLLERR) || fds[1].revents) && receive(link) < 0)

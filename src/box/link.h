@@ -24,7 +24,7 @@ struct gb_err;
 struct link;
 struct msg_exit;
 
-#define LINK_QUEUE_MAX (1024 * 1024)
+#define LINK_QUEUE_MAX (1 << 20)
 
 /* Takes the socket over, also on failure. */
 int link_new(int fd, struct link **ret, struct gb_err *err);
@@ -45,19 +45,19 @@ struct channel_ops {
 /* A channel number for the next request; 0 when all are in use.  ops may be NULL for a channel
  * that only sends. */
 uint32_t link_channel_open(struct link *link, const struct channel_ops *ops, void *user);
-void link_channel_close(struct link *link, uint32_t channel);
+void link_channel_close(struct link *link, uint32_t number);
 
 /* Data of this channel goes straight into a pipe of the host, page by page and uncopied, instead of
  * to data().  The pipe stays the caller's; when it is full the link waits for it, and nothing else
  * on the link is read meanwhile. */
-void link_channel_sink(struct link *link, uint32_t channel, int pipe_fd);
+void link_channel_sink(struct link *link, uint32_t number, int pipe_fd);
 
 /* How many bytes the glove takes now on a sending channel, bounded also by the room in the queue.
  */
-size_t link_channel_room(const struct link *link, uint32_t channel);
+size_t link_channel_room(const struct link *link, uint32_t number);
 
 /* Queues at most link_channel_room() bytes; fin ends the channel. */
-int link_channel_send(struct link *link, uint32_t channel, const void *bytes, size_t len, bool fin);
+int link_channel_send(struct link *link, uint32_t number, const void *bytes, size_t len, bool fin);
 
 /* Queues a request (msg is the struct of its type with .seq unset: the first field) and gives its
  * number.  Descriptors may go with it; they stay the caller's. */
