@@ -30,12 +30,12 @@
 #include "run/run.h"
 
 /* Kept per piece when the terminal is protected; a piece grows at most fourfold. */
-#define SHOWN_MAX (1024 * 1024)
+#define SHOWN_MAX (1 << 20)
 
 /* Glovebox itself failed. */
 #define EXIT_FAILED 125
 
-#define PIPE_SIZE (1024 * 1024)
+#define PIPE_SIZE (1 << 20)
 
 /* A stream of ours that output of the box goes to. */
 struct sink {

@@ -17,7 +17,7 @@
 #include "glove/link.h"
 
 /* A default pipe halves the throughput. */
-#define PIPE_SIZE (1024 * 1024)
+#define PIPE_SIZE (1 << 20)
 
 /* Frames of one channel in a row, before the others and the host's frames get their turn. */
 #define FRAMES_IN_A_ROW 8
