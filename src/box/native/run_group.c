@@ -226,11 +226,20 @@ int run_group_open(const struct hierarchies *h, wall_set walls, const int *group
 /* ---- killing
  * -------------------------------------------------------------------------------------- */
 
+/* A group can only have been removed when it was empty: by a spawner whose glove has died. */
+static bool is_removed(int error)
+{
+    return error == ENOENT || error == ENODEV;
+}
+
 int run_group_kill(const struct run_group *g)
 {
+    int r;
+
     if (!g->is_own || g->kill < 0)
         return -ENOTSUP;
-    return fd_write_text(g->dirs[g->kill], "cgroup.kill", "1");
+    r = fd_write_text(g->dirs[g->kill], "cgroup.kill", "1");
+    return is_removed(-r) ? 0 : r;
 }
 
 static uint32_t count_lines(int dir, const char *file)
@@ -243,12 +252,6 @@ static uint32_t count_lines(int dir, const char *file)
     for (const char *at = text; *at; at++)
         n += *at == '\n';
     return n;
-}
-
-/* A group can only have been removed when it was empty: by a spawner whose glove has died. */
-static bool is_removed(int error)
-{
-    return error == ENOENT || error == ENODEV;
 }
 
 uint32_t run_group_wait(const struct run_group *g, int timeout_ms)
