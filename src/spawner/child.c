@@ -237,6 +237,33 @@ static int inside_open(const struct builder *b, const struct msg_bind *bind)
     return take_fd(&fd);
 }
 
+/* An overlay that nothing is written to, with the tree below and an empty directory because there
+ * must be two.  A file in it is the tree's file, but a socket or a pipe has an inode of its own, so
+ * that nobody listens at the other end; on a mere bind, read-only or not, connect(2) would reach
+ * the host's process.  What appears in the tree later is behind the veil too.  The path is not
+ * spoken: it could hold a colon. */
+static int veil(const struct builder *b, const char *target, uint32_t flags)
+{
+    static const char *const options[][2] = {
+        { "lowerdir", ".:" STAGING_POINT "/nothing" },
+        { "redirect_dir", "nofollow" },
+        { "metacopy", "off" },
+    };
+    cleanup_close int tree = target_open(b, target, O_PATH | O_DIRECTORY, 0);
+    cleanup_close int fs = sys_fsopen("overlay");
+    cleanup_close int fd = -1;
+
+    if (tree < 0 || fs < 0 || fchdir(tree) < 0)
+        return -1;
+    for (size_t i = 0; i < N_ELEMENTS(options); i++)
+        if (sys_fsconfig(fs, SYS_FSCONFIG_SET_STRING, options[i][0], options[i][1]) < 0)
+            return -1;
+    if (sys_fsconfig(fs, SYS_FSCONFIG_CMD_CREATE, NULL, NULL) < 0)
+        return -1;
+    fd = sys_fsmount(fs, mount_attrs(flags));
+    return fd < 0 ? -1 : attach(b, fd, target);
+}
+
 /* Trees that are bound inside the box are directories. */
 static int step_bind(struct builder *b, size_t i, const void *msg)
 {
@@ -250,7 +277,9 @@ static int step_bind(struct builder *b, size_t i, const void *msg)
     fd = is_inside ? inside_open(b, m) : step->tree;
     if (fd < 0 || make_point(b, m->target, is_inside || step->is_dir) < 0)
         return -1;
-    return attach(b, fd, m->target);
+    if (attach(b, fd, m->target) < 0)
+        return -1;
+    return m->flags & MOUNT_FLAG_VEILED ? veil(b, m->target, m->flags) : 0;
 }
 
 static int fs_options(int fd, const struct wire_strs *options)

@@ -116,7 +116,7 @@ enum mount_flags {
     MOUNT_FLAG_OPTIONAL = 1 << 4, /* a source that is not there is fine */
     MOUNT_FLAG_INSIDE = 1 << 5,   /* the source is a path of the box */
     MOUNT_FLAG_DEVICE = 1 << 6,   /* the source must be the character device rdev */
-    MOUNT_FLAG_DIR = 1 << 7,      /* make the target a directory first (else a bind looks itself) */
+    MOUNT_FLAG_VEILED = 1 << 7,   /* sockets and pipes in the source lead nowhere */
 };
 
 /* Where in the spawner a plan failed. */

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two boxes at once, and one after another: nothing of one is in the other (C15, C18, C27)."""
 import contextlib
+import os
 import shutil
 import socket
 from pathlib import Path
@@ -89,6 +90,49 @@ def test_C18_sockets_in_a_toolchain_are_not_reachable(probe):
         assert result.verdict == "ok" and not answers.unfinished("C18"), result
         assert not answers.faults("C18"), answers.faults("C18")
         assert listeners.visits == []
+    finally:
+        listeners.close()
+        shutil.rmtree(folder)
+
+
+LATER = """
+import os, socket, sys
+print("ready", flush=True)
+sys.stdin.readline()
+for name, kind in (("stream", socket.SOCK_STREAM), ("dgram", socket.SOCK_DGRAM)):
+    with socket.socket(socket.AF_UNIX, kind) as sock:
+        try:
+            sock.connect(f"{FOLDER}/{name}")
+            print(name, "connected")
+        except ConnectionRefusedError:
+            print(name, "refused")
+pipe = os.open(f"{FOLDER}/pipe", os.O_RDONLY | os.O_NONBLOCK)
+print("pipe", os.read(pipe, 100))
+"""
+
+
+def test_C18_sockets_and_pipes_that_come_later_lead_nowhere(host_user):
+    """No look at a tree before the start would find them: the way it is shown must do it."""
+    folder = sheets.private_folder(below="/srv")
+    listeners = canary.Listeners()
+    try:
+        listeners.thread.start()
+        code = LATER.replace("{FOLDER}", str(folder))
+        with box.start(code, language="python", toolchains=[folder], as_user=host_user) as living:
+            living.expect(b"ready\n")
+            for name, kind in (("stream", socket.SOCK_STREAM), ("dgram", socket.SOCK_DGRAM)):
+                listeners.add(name, socket.AF_UNIX, kind, str(folder / name))
+                (folder / name).chmod(0o777)
+            os.mkfifo(folder / "pipe")
+            (folder / "pipe").chmod(0o666)
+            pipe = os.open(folder / "pipe", os.O_RDWR)
+            os.write(pipe, b"secret of the pipe")
+            living.send(b"\n")
+            code, seen = living.end()
+        assert (code, seen) == (0, b"ready\nstream refused\ndgram refused\npipe b''\n"), seen
+        assert listeners.visits == []
+        assert os.read(pipe, 100) == b"secret of the pipe"
+        os.close(pipe)
     finally:
         listeners.close()
         shutil.rmtree(folder)

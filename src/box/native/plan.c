@@ -495,7 +495,7 @@ static void compile_toolchains(struct compiler *c)
         if (path_is_in(*tree, "/usr"))
             continue;
         put_parents(c, *tree);
-        put_bind(c, *tree, *tree, HOST_TREE);
+        put_bind(c, *tree, *tree, HOST_TREE | MOUNT_FLAG_VEILED);
         put_masks(c, *tree);
     }
 }
