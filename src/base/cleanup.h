@@ -34,6 +34,13 @@ static inline void cleanup_close_fd(const int *fd)
     errno = saved;
 }
 
+/* Closes it if it is open, and forgets it. */
+static inline void drop_fd(int *fd)
+{
+    cleanup_close_fd(fd);
+    *fd = -1;
+}
+
 #define cleanup_free  cleanup_with(cleanup_free_ptr)
 #define cleanup_close cleanup_with(cleanup_close_fd)
 

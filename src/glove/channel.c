@@ -106,9 +106,7 @@ static void spill_release(struct spill *spill)
 
 void channel_abandon(struct channel *channel)
 {
-    if (channel->fd >= 0)
-        close(channel->fd);
-    channel->fd = -1;
+    drop_fd(&channel->fd);
     if (!channel->spill)
         return;
     channel->owed += (uint32_t)channel->spill->len;

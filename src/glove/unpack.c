@@ -78,12 +78,8 @@ static int on_data(void *user, const uint8_t *bytes, size_t len)
 
 static void item_close(struct unpacker *u)
 {
-    if (u->fd >= 0)
-        close(u->fd);
-    if (u->parent_fd >= 0)
-        close(u->parent_fd);
-    u->fd = -1;
-    u->parent_fd = -1;
+    drop_fd(&u->fd);
+    drop_fd(&u->parent_fd);
 }
 
 static int on_done(void *user)
@@ -93,8 +89,7 @@ static int on_done(void *user)
     if (fchmod(u->fd, u->mode & 0777) < 0 ||
         renameat(u->parent_fd, u->name, u->parent_fd, u->last) < 0)
         return -errno;
-    if (u->mark_fd >= 0)
-        close(u->mark_fd);
+    drop_fd(&u->mark_fd);
     u->mark_fd = take_fd(&u->parent_fd);
     item_close(u);
     return 0;

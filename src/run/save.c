@@ -86,11 +86,9 @@ int save_commit(struct save *save, struct gb_err *err)
 
 void save_abort(struct save *save)
 {
-    if (save->fd >= 0)
-        close(save->fd);
+    drop_fd(&save->fd);
     if (save->dir_fd >= 0 && save->temp[0])
         (void)unlinkat(save->dir_fd, save->temp, 0);
-    if (save->dir_fd >= 0)
-        close(save->dir_fd);
-    *save = (struct save){ .dir_fd = -1, .fd = -1 };
+    drop_fd(&save->dir_fd);
+    save->temp[0] = '\0';
 }

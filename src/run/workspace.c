@@ -33,15 +33,20 @@ struct walker {
     uint64_t total;
 };
 
-static int batch_send(struct walker *w)
+static void batch_clear(struct walker *w)
 {
-    int r = w->n ? box_put(w->box, w->box_dir, w->files, w->n, w->mark, w->err) : 0;
-
     for (size_t i = 0; i < w->n; i++) {
         close(w->files[i].fd);
         free(w->paths[i]);
     }
     w->n = 0;
+}
+
+static int batch_send(struct walker *w)
+{
+    int r = w->n ? box_put(w->box, w->box_dir, w->files, w->n, w->mark, w->err) : 0;
+
+    batch_clear(w);
     return r;
 }
 
@@ -121,18 +126,15 @@ static int walk(struct walker *w, int dir_fd, const char *prefix, unsigned depth
 int workspace_put(struct box *box, const char *host_dir, const char *box_dir, uint64_t *ret_mark,
                   struct gb_err *err)
 {
-    struct walker *w = calloc(1, sizeof(*w));
-    int fd = open(host_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    cleanup_free struct walker *w = calloc(1, sizeof(*w));
+    int fd;
     int r;
 
-    if (!w || fd < 0) {
-        r = !w ? gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for the workspace")
-               : gb_fail_sys(err, "opening the workspace '%s'", host_dir);
-        if (fd >= 0)
-            close(fd);
-        free(w);
-        return r;
-    }
+    if (!w)
+        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for the workspace");
+    fd = open(host_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return gb_fail_sys(err, "opening the workspace '%s'", host_dir);
     w->box = box;
     w->box_dir = box_dir;
     w->mark = ret_mark;
@@ -140,11 +142,7 @@ int workspace_put(struct box *box, const char *host_dir, const char *box_dir, ui
     r = walk(w, fd, "", 0);
     if (r == 0)
         r = batch_send(w);
-    for (size_t i = 0; i < w->n; i++) {
-        close(w->files[i].fd);
-        free(w->paths[i]);
-    }
-    free(w);
+    batch_clear(w);
     return r;
 }
 

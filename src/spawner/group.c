@@ -119,12 +119,8 @@ int group_make(const struct msg_group *step, uint32_t slot, struct group *ret)
 
 void group_close(struct group *group)
 {
-    if (group->dir_fd >= 0)
-        close(group->dir_fd);
-    if (group->join_fd >= 0)
-        close(group->join_fd);
-    group->dir_fd = -1;
-    group->join_fd = -1;
+    drop_fd(&group->dir_fd);
+    drop_fd(&group->join_fd);
 }
 
 /* Does the comma-separated list hold the name? */

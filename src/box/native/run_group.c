@@ -280,10 +280,8 @@ void run_group_close(struct run_group *g)
 
     (void)snprintf(name, sizeof(name), "run-%u", g->number);
     for (size_t i = 0; g->is_own && i < g->n; i++) {
-        if (g->joins[i] >= 0)
-            close(g->joins[i]);
-        if (g->dirs[i] >= 0)
-            close(g->dirs[i]);
+        drop_fd(&g->joins[i]);
+        drop_fd(&g->dirs[i]);
         /* What cannot be removed yet goes with the box. */
         (void)unlinkat(g->parents[i], name, AT_REMOVEDIR);
     }
