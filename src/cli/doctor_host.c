@@ -20,8 +20,7 @@
 #include "conf/environment.h"
 #include "run/language.h"
 
-/* ---- toolchains
- * ------------------------------------------------------------------------------------- */
+/* ---- toolchains ----------------------------------------------------------------------------- */
 
 /* Managers of versions put small stand-ins on PATH; the program itself lies elsewhere in the same
  * home. */
@@ -128,8 +127,7 @@ static void look_for_programs(struct doctor_host *host, const char *const *toolc
     }
 }
 
-/* ---- docker
- * ------------------------------------------------------------------------------------------ */
+/* ---- docker --------------------------------------------------------------------------------- */
 
 static void look_for_docker(struct doctor_host *host, const char *docker_host)
 {
@@ -155,8 +153,7 @@ static void look_for_docker(struct doctor_host *host, const char *docker_host)
                        "no engine at %.100s (%s); native boxes need none", path, strerror(errno));
 }
 
-/* ---- the kernel's settings
- * ------------------------------------------------------------------------------ */
+/* ---- the kernel's settings ------------------------------------------------------------------ */
 
 static void look_at_kernel(struct doctor_host *host)
 {

@@ -32,8 +32,7 @@ static int print(const struct buf *text, struct gb_err *err)
     return r < 0 ? gb_fail(err, r, GB_BLAME_HOST, "writing: %s", strerror(-r)) : 0;
 }
 
-/* ---- --plan, --delegate
- * --------------------------------------------------------------------------- */
+/* ---- --plan, --delegate --------------------------------------------------------------------- */
 
 static int show_plan(const struct box_spec *spec, struct gb_err *err)
 {
@@ -68,8 +67,7 @@ static int delegate(const char *user, struct gb_err *err)
     return 0;
 }
 
-/* ---- the report
- * ------------------------------------------------------------------------------------- */
+/* ---- the report ----------------------------------------------------------------------------- */
 
 struct report {
     const struct settings *settings;

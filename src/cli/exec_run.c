@@ -49,8 +49,7 @@ struct printer {
     int error;            /* of the write that failed */
 };
 
-/* ---- output
- * ----------------------------------------------------------------------------------------- */
+/* ---- output --------------------------------------------------------------------------------- */
 
 /* When our reader has gone the run has no purpose left: it is cancelled, as SIGPIPE would do. */
 static int print_output(void *user, int stream, const void *bytes, size_t len)
@@ -102,8 +101,7 @@ static void print_rest(struct printer *p)
     }
 }
 
-/* ---- cancelling
- * --------------------------------------------------------------------------------------- */
+/* ---- cancelling ----------------------------------------------------------------------------- */
 
 /* Signals are read from a descriptor, so that the one thread waits for them like for anything
  * else.  SIGPIPE is a failed write, not a death. */
@@ -122,8 +120,7 @@ static int signals_open(struct gb_err *err)
     return fd < 0 ? gb_fail_sys(err, "watching for signals") : fd;
 }
 
-/* ---- the request
- * --------------------------------------------------------------------------------------- */
+/* ---- the request ---------------------------------------------------------------------------- */
 
 static int run_request(const struct exec_args *args, const struct run_request *base,
                        struct run_result *result, struct gb_err *err)
@@ -150,8 +147,7 @@ static int run_request(const struct exec_args *args, const struct run_request *b
     return run_execute(&request, result, err);
 }
 
-/* ---- telling
- * -------------------------------------------------------------------------------------------- */
+/* ---- telling -------------------------------------------------------------------------------- */
 
 static int print_json(const struct run_result *result, struct gb_err *err)
 {
@@ -179,8 +175,7 @@ static void print_hint(const struct run_result *result, enum color_mode color)
                   verdict_name(run_result_step(result)->verdict), hint, term_off(&term));
 }
 
-/* ---- all of it
- * ------------------------------------------------------------------------------------------ */
+/* ---- all of it ------------------------------------------------------------------------------ */
 
 static int execute(const struct exec_args *args, const struct settings *settings,
                    struct printer *printer, int cancel_fd, struct run_result *result,

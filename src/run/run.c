@@ -32,8 +32,7 @@ struct execution {
     uint64_t mark; /* of the files that went in */
 };
 
-/* ---- steps
- * ---------------------------------------------------------------------------------------- */
+/* ---- steps ---------------------------------------------------------------------------------- */
 
 static int on_output(void *user, int stream, const void *bytes, size_t len)
 {
@@ -130,8 +129,7 @@ static int run_step(struct execution *x, const char *name, const char *const *ar
     return 0;
 }
 
-/* ---- code and programs
- * ------------------------------------------------------------------------------ */
+/* ---- code and programs ---------------------------------------------------------------------- */
 
 static int check_toolchain(struct execution *x, struct gb_err *err)
 {
@@ -214,8 +212,7 @@ static int run_program(struct execution *x, struct gb_err *err)
     return run_step(x, "run", x->request->args, NULL, true, err);
 }
 
-/* ---- all of it
- * --------------------------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------------------ */
 
 static int run_in_box(struct execution *x, struct gb_err *err)
 {

@@ -20,8 +20,7 @@
 /* What one request may bring out. */
 #define FILES_MAX 10000
 
-/* ---- in
- * --------------------------------------------------------------------------------------------- */
+/* ---- in ------------------------------------------------------------------------------------- */
 
 /* Paths below the working directory and absolute ones go as two crates; most requests have one. */
 static int put_inputs(struct box *box, const struct run_request *request, bool is_absolute,
@@ -72,8 +71,7 @@ int transfer_in(struct box *box, const struct run_request *request, uint64_t *re
     return r;
 }
 
-/* ---- out
- * -------------------------------------------------------------------------------------------- */
+/* ---- out ------------------------------------------------------------------------------------ */
 
 struct single {
     struct save save;

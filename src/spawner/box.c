@@ -200,8 +200,7 @@ static int groups_make(struct box *box, struct failure *ret)
     return 0;
 }
 
-/* ---- the clone
- * ----------------------------------------------------------------------------------- */
+/* ---- the clone ------------------------------------------------------------------------------ */
 
 static const struct {
     uint32_t plan_flag;
@@ -371,8 +370,7 @@ int box_build(struct box *box, int control_fd, struct failure *ret)
     return r;
 }
 
-/* ---- the end
- * -------------------------------------------------------------------------------------- */
+/* ---- the end -------------------------------------------------------------------------------- */
 
 static int await_pid1(struct box *box, int timeout_ms)
 {

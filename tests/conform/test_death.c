@@ -122,8 +122,7 @@ static void run_until_struck(struct trial *t, struct killer *killer)
     assert_true(clock_now_ns() - started_ns < 5 * NS_PER_S);
 }
 
-/* ---- deaths
- * -------------------------------------------------------------------------------------- */
+/* ---- deaths --------------------------------------------------------------------------------- */
 
 static void the_glove_dies_in_the_middle_of_a_run(void **state)
 {
@@ -279,8 +278,7 @@ static void a_stopped_glove_does_not_stop_the_clock(void **state)
     ledger_await(&t->scope, &t->before, GONE_MS);
 }
 
-/* ---- the host itself
- * ------------------------------------------------------------------------------ */
+/* ---- the host itself ------------------------------------------------------------------------ */
 
 static int tell_output(void *user, int stream, const void *bytes, size_t len)
 {

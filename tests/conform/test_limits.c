@@ -219,8 +219,7 @@ static void inodes_have_an_end(void **state)
     box_is_well(t);
 }
 
-/* ---- output
- * -------------------------------------------------------------------------------------- */
+/* ---- output --------------------------------------------------------------------------------- */
 
 static void output_over_the_limit_is_cut_at_the_byte(void **state)
 {
@@ -252,8 +251,7 @@ static void output_of_exactly_the_limit_is_fine(void **state)
     assert_int_equal(t->end.output_bytes[1] + t->end.output_bytes[2], 100000);
 }
 
-/* ---- cancelling
- * ----------------------------------------------------------------------------------- */
+/* ---- cancelling ----------------------------------------------------------------------------- */
 
 static int cancellable(struct trial *t, const char *script, int fd)
 {
@@ -323,8 +321,7 @@ static void a_cancel_that_never_comes_changes_nothing(void **state)
     assert_string_equal(t->streams[1].text, "fine\n");
 }
 
-/* ---- a limit of a run below that of its box
- * -------------------------------------------------------- */
+/* ---- a limit of a run below that of its box ------------------------------------------------- */
 
 static void each_run_has_its_own_limits(void **state)
 {

@@ -29,8 +29,7 @@ static void need_root_native(const struct trial *t)
         skip();
 }
 
-/* ---- fabricating
- * --------------------------------------------------------------------------------- */
+/* ---- fabricating ---------------------------------------------------------------------------- */
 
 static void slot_path(const struct trial *t, unsigned slot, char path[static PATH_MAX])
 {
@@ -115,8 +114,7 @@ static void a_box_works(struct trial *t)
     trial_close(t);
 }
 
-/* ---- records
- * ------------------------------------------------------------------------------------- */
+/* ---- records -------------------------------------------------------------------------------- */
 
 static void records_that_say_nothing_true_do_no_harm(void **state)
 {
@@ -224,8 +222,7 @@ static void strangers_are_never_touched(void **state)
     assert_int_equal(rmdir(neighbour), 0);
 }
 
-/* ---- locks
- * ---------------------------------------------------------------------------------------- */
+/* ---- locks ---------------------------------------------------------------------------------- */
 
 static void a_slot_in_use_is_passed_over(void **state)
 {
@@ -284,8 +281,7 @@ static void hundreds_of_stale_slots_cost_nothing_but_their_sweep(void **state)
     ledger_await(&t->scope, &t->before, 2000);
 }
 
-/* ---- other layouts of groups
- * ------------------------------------------------------------------------ */
+/* ---- other layouts of groups ---------------------------------------------------------------- */
 
 static int cover(const char *path, const char *options)
 {

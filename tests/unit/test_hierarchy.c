@@ -58,8 +58,7 @@ static void need_hybrid_root(void)
         skip();
 }
 
-/* ---- layouts
- * ---------------------------------------------------------------------------------------- */
+/* ---- layouts -------------------------------------------------------------------------------- */
 
 static char saved[] = "/tmp/glovebox-trees-XXXXXX";
 
@@ -247,8 +246,7 @@ static void layouts_have_names(void **state)
     assert_string_equal(layout_name(LAYOUT_V2), "v2");
 }
 
-/* ---- ordinary users
- * ------------------------------------------------------------------------------------ */
+/* ---- ordinary users ------------------------------------------------------------------------- */
 
 static void become_nobodys(void)
 {

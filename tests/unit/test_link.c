@@ -239,8 +239,7 @@ static void a_lost_link_fails_every_call(void **state)
     evil_down(&evil);
 }
 
-/* ---- greetings
- * ------------------------------------------------------------------------------------ */
+/* ---- greetings ------------------------------------------------------------------------------ */
 
 static void greeting_is(struct msg_hello wrong, bool has_nonce, int outcome)
 {
@@ -285,8 +284,7 @@ static void nothing_comes_before_the_greeting(void **state)
     }
 }
 
-/* ---- streams of bytes
- * ------------------------------------------------------------------------------ */
+/* ---- streams of bytes ----------------------------------------------------------------------- */
 
 static void frames_may_drip_byte_by_byte(void **state)
 {
@@ -410,8 +408,7 @@ static void credit_follows_what_was_taken(void **state)
     evil_down(&evil);
 }
 
-/* ---- time
- * ------------------------------------------------------------------------------------------ */
+/* ---- time ----------------------------------------------------------------------------------- */
 
 static void chatter(struct evil *evil)
 {
@@ -463,8 +460,7 @@ static void a_deadline_holds_in_silence(void **state)
     evil_down(&evil);
 }
 
-/* ---- descriptors
- * ------------------------------------------------------------------------------------ */
+/* ---- descriptors ---------------------------------------------------------------------------- */
 
 static unsigned count_fds(void)
 {
@@ -536,8 +532,7 @@ static void descriptors_go_with_their_request(void **state)
     evil_down(&evil);
 }
 
-/* ---- bounds of this side
- * ------------------------------------------------------------------------------ */
+/* ---- bounds of this side -------------------------------------------------------------------- */
 
 static void requests_and_channels_have_an_end(void **state)
 {

@@ -86,8 +86,7 @@ static struct box_spec spec_plain(void)
                               .workdir = BOX_WORKSPACE };
 }
 
-/* ---- a plan, decoded
- * ------------------------------------------------------------------------------ */
+/* ---- a plan, decoded ------------------------------------------------------------------------ */
 
 struct decoded {
     uint8_t type;
@@ -178,8 +177,7 @@ static size_t count(const struct steps *steps, uint8_t type)
     return n;
 }
 
-/* ---- what holds for every plan
- * ----------------------------------------------------------------------- */
+/* ---- what holds for every plan -------------------------------------------------------------- */
 
 static bool is_made_before(const struct steps *steps, size_t before, const char *dir)
 {
@@ -323,8 +321,7 @@ static void the_same_facts_make_the_same_plan(void **state)
     buf_clear(&b.bytes);
 }
 
-/* ---- groups
- * ------------------------------------------------------------------------------------------- */
+/* ---- groups --------------------------------------------------------------------------------- */
 
 /* The knobs of the group of a controller as one text, "a=1 b=2 ". */
 static const char *knobs_of(const struct steps *steps, const char *controller)
@@ -456,8 +453,7 @@ static void three_ids_are_mapped_and_never_the_callers(void **state)
     ids_are(&user, of_user);
 }
 
-/* ---- files
- * ---------------------------------------------------------------------------------------------- */
+/* ---- files ---------------------------------------------------------------------------------- */
 
 static void devices_are_the_six_harmless_ones(void **state)
 {
@@ -613,8 +609,7 @@ static void a_seed_lies_in_the_working_directory(void **state)
     }
 }
 
-/* ---- printing
- * -------------------------------------------------------------------------------------------- */
+/* ---- printing ------------------------------------------------------------------------------- */
 
 static void a_plan_prints_a_line_for_each_step(void **state)
 {

@@ -163,8 +163,7 @@ static void finish(struct evil *evil)
     evil_data(evil, evil->errs, "", 0, true);
 }
 
-/* ---- honest ones
- * --------------------------------------------------------------------------------- */
+/* ---- honest ones ---------------------------------------------------------------------------- */
 
 static void honest(struct evil *evil)
 {
@@ -220,8 +219,7 @@ static void a_program_that_cannot_start_is_a_result_and_a_glove_that_cannot_is_n
     assert_non_null(strstr(run.box.evil.err.msg, "step"));
 }
 
-/* ---- lies
- * ---------------------------------------------------------------------------------------- */
+/* ---- lies ----------------------------------------------------------------------------------- */
 
 static void exit_alone(struct evil *evil)
 {
@@ -440,8 +438,7 @@ static void a_lost_link_is_a_lost_run_and_keeps_its_output(void **state)
     }
 }
 
-/* ---- the host's own reasons
- * ------------------------------------------------------------------------ */
+/* ---- the host's own reasons ----------------------------------------------------------------- */
 
 static void a_backend_that_lost_its_hold_ends_the_run(void **state)
 {
@@ -479,8 +476,7 @@ static void a_group_that_cannot_be_closed_is_an_error(void **state)
     assert_string_equal(run.box.evil.err.msg, "the group is stuck");
 }
 
-/* ---- input
- * ------------------------------------------------------------------------------------------ */
+/* ---- input ---------------------------------------------------------------------------------- */
 
 static void ignore_input(struct evil *evil)
 {

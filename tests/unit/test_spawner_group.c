@@ -64,8 +64,7 @@ static struct msg_group step_in(const char *dir, bool is_v2)
     };
 }
 
-/* ---- processes in groups
- * ------------------------------------------------------------------------------- */
+/* ---- processes in groups -------------------------------------------------------------------- */
 
 static void join(const char *group, pid_t pid)
 {
@@ -107,8 +106,7 @@ static void expect_alive(pid_t pid)
     assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-/* ---- making
- * -------------------------------------------------------------------------------------------- */
+/* ---- making --------------------------------------------------------------------------------- */
 
 static void a_group_is_made_with_its_knobs(void **state)
 {
@@ -184,8 +182,7 @@ static void a_leaf_is_what_one_is_born_in(void **state)
     assert_int_equal(group_sweep(group.path, 1000, &left), 0);
 }
 
-/* ---- checking
- * ------------------------------------------------------------------------------------------ */
+/* ---- checking ------------------------------------------------------------------------------- */
 
 static int check(const char *controller, const char *leaf, const char *path, const char *cgroups)
 {
@@ -217,8 +214,7 @@ static void membership_is_read_from_whole_names(void **state)
     assert_int_equal(check("pids", "", TOP "/pids/glovebox-3", "garbage\n9\n:\n"), -ESRCH);
 }
 
-/* ---- sweeping
- * ------------------------------------------------------------------------------------------ */
+/* ---- sweeping ------------------------------------------------------------------------------- */
 
 static void sweeping_nothing_is_done_at_once(void **state)
 {

@@ -150,8 +150,7 @@ static void a_giant_record_is_cut(void **state)
     slot_release(&slot);
 }
 
-/* ---- many takers
- * ------------------------------------------------------------------------------------- */
+/* ---- many takers ---------------------------------------------------------------------------- */
 
 /* Takes a slot, tells which, holds it until told to go on, gives it back; until the socket ends. */
 static void taker_main(int fd) __attribute__((noreturn));

@@ -129,8 +129,7 @@ static bool find_parent(const char *tree, const char *controller, uid_t uid,
     return is_ours(dir) || (present_dir(tree, controller, dir) && is_ours(dir));
 }
 
-/* ---- layouts
- * ------------------------------------------------------------------------------------- */
+/* ---- layouts -------------------------------------------------------------------------------- */
 
 static const char no_right[] = "no right to make groups there";
 
@@ -205,8 +204,7 @@ void hierarchies_find(uid_t uid, struct hierarchies *ret)
     find_v1(uid, ret);
 }
 
-/* ---- delegation
- * ---------------------------------------------------------------------------------- */
+/* ---- delegation ----------------------------------------------------------------------------- */
 
 static int hand_over(const char *dir, uid_t uid, gid_t gid, bool is_v2, struct gb_err *err)
 {

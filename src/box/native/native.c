@@ -53,8 +53,7 @@ struct native {
     uint32_t kill_seq; /* of a KILL that the glove has not answered yet, 0: none */
 };
 
-/* ---- facts
- * ---------------------------------------------------------------------------------------- */
+/* ---- facts ---------------------------------------------------------------------------------- */
 
 /* The default directory needs no tag; any other one gets its own names, so that two directories of
  * slots never mean the same group. */
@@ -170,8 +169,7 @@ static int workdir_check(const char *dir, struct gb_err *err)
                    "'%s' cannot be the working directory: it is read-only in a box", dir);
 }
 
-/* ---- start
- * ---------------------------------------------------------------------------------------- */
+/* ---- start ---------------------------------------------------------------------------------- */
 
 static int build(struct box *box, const struct box_spec *spec, const struct plan_facts *facts,
                  int *ret_link_fd, struct gb_err *err)
@@ -280,8 +278,7 @@ static int native_probe(const struct box_spec *spec, struct gb_err *err)
     return refuse(spec, &survey, err);
 }
 
-/* ---- runs
- * ------------------------------------------------------------------------------------------ */
+/* ---- runs ----------------------------------------------------------------------------------- */
 
 static int native_run_open(struct box *box, const struct limits *limits, int *fds, size_t *n_fds,
                            bool *ret_has_v2, struct gb_err *err)
@@ -402,8 +399,7 @@ const struct box_ops box_native = {
     .destroy = native_destroy,
 };
 
-/* ---- for doctor
- * ------------------------------------------------------------------------------------ */
+/* ---- for doctor ----------------------------------------------------------------------------- */
 
 /* Builds a box, without the walls that it can do without where they fail, and looks what stands. */
 static void try_box(const struct box_spec *spec, struct native_survey *survey)

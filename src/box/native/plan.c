@@ -73,8 +73,7 @@ static bool has(const struct compiler *c, enum wall wall)
     return c->walls & 1u << wall;
 }
 
-/* ---- the plan's head, groups, ids
- * ---------------------------------------------------------------- */
+/* ---- the plan's head, groups, ids ----------------------------------------------------------- */
 
 static uint32_t plan_flags(const struct compiler *c)
 {
@@ -224,8 +223,7 @@ static void compile_ids(struct compiler *c)
     }
 }
 
-/* ---- the root
- * ------------------------------------------------------------------------------------- */
+/* ---- the root ------------------------------------------------------------------------------- */
 
 static void put_dir(struct compiler *c, const char *target, unsigned mode, unsigned owner)
 {
@@ -442,8 +440,7 @@ static void compile_groups_view(struct compiler *c)
     put_file(c, "/sys/devices/system/cpu/possible", text);
 }
 
-/* ---- toolchains
- * ------------------------------------------------------------------------------------ */
+/* ---- toolchains ----------------------------------------------------------------------------- */
 
 /* Directories above a tree, made in the box's own root. */
 static void put_parents(struct compiler *c, const char *path)

@@ -16,8 +16,7 @@
 #include "base/err.h"
 #include "base/fd.h"
 
-/* ---- counters
- * ------------------------------------------------------------------------------------ */
+/* ---- counters ------------------------------------------------------------------------------- */
 
 /* A file that holds one number. */
 static uint64_t read_number(int dir, const char *file)
@@ -82,8 +81,7 @@ void run_group_read(const struct run_group *g, struct box_run_end *ret)
         ret->memory_files = read_keyed(g->dirs[g->memory], "memory.stat", "shmem");
 }
 
-/* ---- making
- * --------------------------------------------------------------------------------------- */
+/* ---- making --------------------------------------------------------------------------------- */
 
 static int write_number(int dir, const char *file, uint64_t value)
 {
@@ -223,8 +221,7 @@ int run_group_open(const struct hierarchies *h, wall_set walls, const int *group
     return 0;
 }
 
-/* ---- killing
- * -------------------------------------------------------------------------------------- */
+/* ---- killing -------------------------------------------------------------------------------- */
 
 /* A group can only have been removed when it was empty: by a spawner whose glove has died. */
 static bool is_removed(int error)

@@ -31,8 +31,7 @@
 #define REMOVE_MS  10000
 #define LOST_MS    2000
 
-/* ---- slots
- * --------------------------------------------------------------------------------------- */
+/* ---- slots ---------------------------------------------------------------------------------- */
 
 /* A directory that nobody else can write to or swap. */
 static int private_dir(int at, const char *path, struct gb_err *err)
@@ -95,8 +94,7 @@ static struct answer *answer_new(void)
     return answer;
 }
 
-/* ---- starting
- * ------------------------------------------------------------------------------------- */
+/* ---- starting ------------------------------------------------------------------------------- */
 
 /* Above the number that the control socket gets, which would replace it before the exec. */
 static int program_open(void)
@@ -185,8 +183,7 @@ static int send_plan(const struct spawn *spawn, const struct buf *plan, const in
     return 0;
 }
 
-/* ---- answers
- * --------------------------------------------------------------------------------------- */
+/* ---- answers -------------------------------------------------------------------------------- */
 
 static void drop_fds(struct answer *answer)
 {
@@ -234,8 +231,7 @@ static int read_answer(const struct spawn *spawn, uint64_t deadline_ns)
     return msg_decode(answer->head.type, payload, answer->head.size, &answer->msg);
 }
 
-/* ---- failures
- * -------------------------------------------------------------------------------------- */
+/* ---- failures ------------------------------------------------------------------------------- */
 
 /* The wall that a failure breaks: a step names its own; what comes before the steps follows from
  * where it happened. */
@@ -356,8 +352,7 @@ static int tell(const struct spawn *spawn, uint8_t type, const void *msg)
     return n < 0 ? n : (int)fd_send(spawn->control_fd, frame, (size_t)n, NULL, 0, 0);
 }
 
-/* ---- the end
- * ---------------------------------------------------------------------------------------- */
+/* ---- the end -------------------------------------------------------------------------------- */
 
 static int await_gone(const struct spawn *spawn, uint32_t *ret_survivors)
 {
