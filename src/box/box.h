@@ -162,8 +162,7 @@ struct box_get_spec {
 int box_get(struct box *box, const struct box_get_spec *spec, const struct crate_ops *ops,
             void *user, struct gb_err *err);
 
-/* ---- for backends -----------------------------------------------------------------------------
- */
+/* ---- for backends --------------------------------------------------------------------------- */
 
 struct box_ops {
     const char *name;

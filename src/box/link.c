@@ -127,8 +127,7 @@ static int lost_error(const struct link *link, struct gb_err *err)
     return gb_fail(err, link->lost, GB_BLAME_PEER, "the box was lost: %s", link->why);
 }
 
-/* ---- sending ----------------------------------------------------------------------------------
- */
+/* ---- sending -------------------------------------------------------------------------------- */
 
 /* Gives the socket what it takes. */
 static int flush(struct link *link)
@@ -212,8 +211,7 @@ static int send_with_fds(struct link *link, size_t len, const int *fds, size_t n
     return 0;
 }
 
-/* ---- channels ----------------------------------------------------------------------------------
- */
+/* ---- channels ------------------------------------------------------------------------------- */
 
 static struct channel *channel_of(struct link *link, uint32_t number)
 {
@@ -359,8 +357,7 @@ static int handle_data(struct link *link, const struct wire_head *head, const ui
     return data_done(link, channel, head->flags & WIRE_FLAG_FIN);
 }
 
-/* ---- straight into a pipe -----------------------------------------------------------------------
- */
+/* ---- straight into a pipe ------------------------------------------------------------------- */
 
 static int passage_begin(struct link *link, const struct wire_head *head)
 {
@@ -458,8 +455,7 @@ static int handle_credit(struct link *link, const struct wire_head *head,
     return 0;
 }
 
-/* ---- requests ----------------------------------------------------------------------------------
- */
+/* ---- requests ------------------------------------------------------------------------------- */
 
 static struct request *request_of(struct link *link, uint32_t seq)
 {
@@ -574,8 +570,7 @@ static int handle_exit(struct link *link, const struct msg_exit *msg)
     return 0;
 }
 
-/* ---- receiving ---------------------------------------------------------------------------------
- */
+/* ---- receiving ------------------------------------------------------------------------------ */
 
 static int handle_hello(struct link *link, const struct msg_hello *hello)
 {

@@ -36,8 +36,7 @@ struct out_log {
     bool has_ended;
 };
 
-/* ---- life -------------------------------------------------------------------------------------
- */
+/* ---- life ----------------------------------------------------------------------------------- */
 
 /* Deadlines are monotonic, so the condition's clock is. */
 static void grown_init(pthread_cond_t *grown)
@@ -79,8 +78,7 @@ void out_log_free(struct out_log *log)
     free(log);
 }
 
-/* ---- places -----------------------------------------------------------------------------------
- */
+/* ---- places --------------------------------------------------------------------------------- */
 
 /* The first position that the tail still holds; `head` while nothing was dropped. */
 static uint64_t tail_start(const struct out_log *log)
@@ -115,8 +113,7 @@ static uint64_t most(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* ---- bits -------------------------------------------------------------------------------------
- */
+/* ---- bits ----------------------------------------------------------------------------------- */
 
 static bool bit_get(const uint8_t *bits, uint64_t i)
 {
@@ -159,8 +156,7 @@ static uint64_t bits_run(const uint8_t *bits, uint64_t from, uint64_t len)
     return least(i, end) - from;
 }
 
-/* ---- writing ----------------------------------------------------------------------------------
- */
+/* ---- writing -------------------------------------------------------------------------------- */
 
 /* Puts bytes at the end, the mutex being held; what the tail could not hold anyway is left out. */
 static void append(struct out_log *log, enum out_stream stream, const uint8_t *at, uint64_t len)
@@ -200,8 +196,7 @@ void out_log_end(struct out_log *log)
     (void)pthread_mutex_unlock(&log->mutex);
 }
 
-/* ---- reading ----------------------------------------------------------------------------------
- */
+/* ---- reading -------------------------------------------------------------------------------- */
 
 /* Waits until there are bytes behind cursor, the end, or the deadline. */
 static void wait_for(struct out_log *log, uint64_t cursor, uint64_t deadline_ns)
@@ -301,8 +296,7 @@ bool out_log_is_truncated(struct out_log *log)
     return is_truncated;
 }
 
-/* ---- all of a stream --------------------------------------------------------------------------
- */
+/* ---- all of a stream ------------------------------------------------------------------------ */
 
 /* Counts the bytes of a stream kept in [from, to), and appends them when ret is given. */
 static uint64_t take_stream(const struct out_log *log, enum out_stream stream, uint64_t from,

@@ -62,8 +62,7 @@ struct process {
     uint64_t drain_deadline_ns; /* once killed */
 };
 
-/* ---- output -----------------------------------------------------------------------------------
- */
+/* ---- output --------------------------------------------------------------------------------- */
 
 /* Bytes over output_max are counted up to the first one too many and not handed on: the count in
  * the result is exact. */
@@ -131,8 +130,7 @@ static void process_exited(void *user, const struct msg_exit *msg)
     p->end->wall_ns = clock_now_ns() - p->started_ns;
 }
 
-/* ---- start ------------------------------------------------------------------------------------
- */
+/* ---- start ---------------------------------------------------------------------------------- */
 
 static int open_channels(struct process *p, struct gb_err *err)
 {
@@ -219,8 +217,7 @@ static int started(struct process *p, int code, uint32_t step, struct gb_err *er
                    step, strerror(-code));
 }
 
-/* ---- watch ------------------------------------------------------------------------------------
- */
+/* ---- watch ---------------------------------------------------------------------------------- */
 
 static void kill_for(struct process *p, enum box_kill cause)
 {
@@ -368,8 +365,7 @@ static int watch(struct process *p, struct gb_err *err)
     return 0;
 }
 
-/* ---- the end ----------------------------------------------------------------------------------
- */
+/* ---- the end -------------------------------------------------------------------------------- */
 
 /* What the dead have written is still on its way. */
 static int drain(struct process *p, struct gb_err *err)

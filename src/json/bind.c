@@ -45,8 +45,7 @@ static const char *shown(const char *said, char text[static SHOWN_MAX])
     return text;
 }
 
-/* ---- text to tree -----------------------------------------------------------------------------
- */
+/* ---- text to tree --------------------------------------------------------------------------- */
 
 /* Does the text stay within the depth limit?  Wrong text may be misjudged only behind its first
  * mistake, where the parser has stopped. */
@@ -93,8 +92,7 @@ static int parse(const struct bind *bind, const char *text, size_t len, json_t *
     return 0;
 }
 
-/* ---- tree to fields ---------------------------------------------------------------------------
- */
+/* ---- tree to fields ------------------------------------------------------------------------- */
 
 /* Copies one value to the field at `at`; the kinds of values are rows of binders[] below.  What a
  * failing one leaves there, bind_text() frees. */

@@ -40,8 +40,7 @@ static void put_line(const struct json_writer *w)
         (void)buf_puts(w->buf, "  ");
 }
 
-/* ---- strings ----------------------------------------------------------------------------------
- */
+/* ---- strings -------------------------------------------------------------------------------- */
 
 static bool is_plain(uint32_t point)
 {
@@ -91,8 +90,7 @@ static void put_text(struct buf *buf, const void *bytes, size_t len)
     (void)buf_putc(buf, '"');
 }
 
-/* ---- structure --------------------------------------------------------------------------------
- */
+/* ---- structure ------------------------------------------------------------------------------ */
 
 /* What stands before every value: comma, line, key. */
 static void put_head(struct json_writer *w, const char *key)
@@ -152,8 +150,7 @@ void json_array_end(struct json_writer *w)
     end(w, false);
 }
 
-/* ---- values -----------------------------------------------------------------------------------
- */
+/* ---- values --------------------------------------------------------------------------------- */
 
 void json_put_null(struct json_writer *w, const char *key)
 {

@@ -233,8 +233,7 @@ static const struct language languages[] = {
     },
 };
 
-/* ---- finding ----------------------------------------------------------------------------------
- */
+/* ---- finding -------------------------------------------------------------------------------- */
 
 const struct language *language_at(size_t n)
 {
@@ -326,8 +325,7 @@ const struct language *language_by_shebang(const void *code, size_t len)
     return NULL;
 }
 
-/* ---- naming -----------------------------------------------------------------------------------
- */
+/* ---- naming --------------------------------------------------------------------------------- */
 
 static bool line_starts(const char *line, size_t len, const char *word)
 {
@@ -373,8 +371,7 @@ void language_file_name(const struct language *language, const void *code, size_
         language->namer(code, len, name);
 }
 
-/* ---- steps ------------------------------------------------------------------------------------
- */
+/* ---- steps ---------------------------------------------------------------------------------- */
 
 struct value {
     const char *name; /* with its braces */

@@ -11,8 +11,7 @@
 #include "base/num.h"
 #include "json/writer.h"
 
-/* ---- the struct -------------------------------------------------------------------------------
- */
+/* ---- the struct ----------------------------------------------------------------------------- */
 
 int run_result_add_file(struct run_result *result, const char *path, uint64_t bytes)
 {
@@ -68,8 +67,7 @@ const char *run_signal_name(uint32_t signo, char text[static RUN_SIGNAL_MAX])
     return text;
 }
 
-/* ---- the hint ---------------------------------------------------------------------------------
- */
+/* ---- the hint ------------------------------------------------------------------------------- */
 
 /* The limit behind a verdict, and the sentence around its value. */
 static const struct {
@@ -130,8 +128,7 @@ const char *run_result_hint(const struct run_result *result, char text[static RU
     return NULL;
 }
 
-/* ---- JSON -------------------------------------------------------------------------------------
- */
+/* ---- JSON ----------------------------------------------------------------------------------- */
 
 static void put_end(struct json_writer *w, const struct run_step *step)
 {

@@ -40,8 +40,7 @@ static int fail(struct failure *ret, size_t step, enum spawn_where where, uint32
     return -1;
 }
 
-/* ---- slot and record ---------------------------------------------------------------------------
- */
+/* ---- slot and record ------------------------------------------------------------------------ */
 
 /* A group of this slot, by its name "glovebox-…<slot>"?  Whatever else a damaged record names is
  * not ours to kill. */
@@ -149,8 +148,7 @@ int box_sweep(const struct plan *plan, uint32_t *ret_survivors)
     return result;
 }
 
-/* ---- groups -------------------------------------------------------------------------------------
- */
+/* ---- groups --------------------------------------------------------------------------------- */
 
 /* Finds the GROUP steps and names their paths, so that the record is complete before the first
  * directory is made. */

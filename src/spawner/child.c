@@ -134,8 +134,7 @@ static int attach(const struct builder *b, int mount_fd, const char *target)
     return sys_move_mount(mount_fd, base, target);
 }
 
-/* ---- trees of the host ------------------------------------------------------------------------
- */
+/* ---- trees of the host ---------------------------------------------------------------------- */
 
 static int tree_check(int fd, const struct msg_bind *bind, bool *ret_is_dir)
 {
@@ -473,8 +472,7 @@ static const struct {
     { MSG_REMOUNT, step_remount, offsetof(struct msg_remount, target) },
 };
 
-/* ---- the order of things ----------------------------------------------------------------------
- */
+/* ---- the order of things -------------------------------------------------------------------- */
 
 static void die(const struct child *child, const struct failure *failure) __attribute__((noreturn));
 

@@ -176,8 +176,7 @@ int group_check(const struct msg_group *step, const struct group *group, const c
     return -ESRCH;
 }
 
-/* ---- sweeping ----------------------------------------------------------------------------------
- */
+/* ---- sweeping ------------------------------------------------------------------------------- */
 
 /* Is the process still in a group of that name?  A pid that was used again in between is not. */
 static bool pid_is_in(pid_t pid, const char *name)

@@ -433,8 +433,7 @@ void msg_text(uint8_t type, const void *msg, char *text, size_t size)
         line_field(&l, field, msg);
 }
 
-/* ---- lists ------------------------------------------------------------------------------------
- */
+/* ---- lists ---------------------------------------------------------------------------------- */
 
 int wire_strs_pack(const char *const *strings, char *bytes, size_t size, struct wire_strs *ret)
 {

@@ -23,8 +23,7 @@
 
 #define PLAN_TEXT_MAX (1024 * 1024)
 
-/* ---- scope ------------------------------------------------------------------------------------
- */
+/* ---- scope ---------------------------------------------------------------------------------- */
 
 /* The value behind "key=" in a line of a printed plan. */
 static void word_after(const char *line, const char *key, char *ret, size_t size)
@@ -54,8 +53,7 @@ void ledger_scope(const struct box_spec *spec, struct ledger_scope *ret)
     }
 }
 
-/* ---- counting ---------------------------------------------------------------------------------
- */
+/* ---- counting ------------------------------------------------------------------------------- */
 
 static unsigned count_entries(const char *path, const char *prefix)
 {

@@ -31,8 +31,7 @@ static void need_spawner(const struct trial *t)
         skip();
 }
 
-/* ---- victims ------------------------------------------------------------------------------------
- */
+/* ---- victims -------------------------------------------------------------------------------- */
 
 struct killer {
     struct trial *trial;
@@ -84,8 +83,7 @@ static const struct crate_ops strike_ops = { strike_on_item, ignore_data, ignore
 static const char busy[] =
     "(setsid sleep 1000 &); echo up; while :; do echo more; sleep 0.05; done";
 
-/* ---- what must hold afterwards ------------------------------------------------------------------
- */
+/* ---- what must hold afterwards -------------------------------------------------------------- */
 
 /* No program is started any more, no call hangs, and closing removes all.  A glove that has
  * outlived its spawner may still carry files. */

@@ -17,8 +17,7 @@
 #define MANY_FILES 10000
 #define BIG_BYTES  (100 * MIB)
 
-/* ---- what comes out ----------------------------------------------------------------------------
- */
+/* ---- what comes out ------------------------------------------------------------------------- */
 
 struct heard {
     uint64_t files;
@@ -107,8 +106,7 @@ static void get_all(struct trial *t, struct heard *heard)
         fail_msg("box_get: %s", t->err.msg);
 }
 
-/* ---- what goes in ------------------------------------------------------------------------------
- */
+/* ---- what goes in --------------------------------------------------------------------------- */
 
 static struct box_file text_file(const char *path, unsigned mode, const char *text)
 {
@@ -155,8 +153,7 @@ static void box_is_well(struct trial *t)
     assert_int_equal(now.processes, 1);
 }
 
-/* ---- round trips -------------------------------------------------------------------------------
- */
+/* ---- round trips ---------------------------------------------------------------------------- */
 
 static void files_come_back_as_they_went(void **state)
 {
@@ -284,8 +281,7 @@ static void a_big_file_makes_the_round_trip(void **state)
     assert_int_equal(heard.order_free, hash);
 }
 
-/* ---- names -------------------------------------------------------------------------------------
- */
+/* ---- names ---------------------------------------------------------------------------------- */
 
 static void odd_names_are_only_names(void **state)
 {
@@ -394,8 +390,7 @@ static void putting_follows_no_link(void **state)
     trial_says(t, "ls /tmp", "target\n");
 }
 
-/* ---- since when ---------------------------------------------------------------------------------
- */
+/* ---- since when ----------------------------------------------------------------------------- */
 
 static void only_what_changed_since_the_mark_comes_out(void **state)
 {
@@ -424,8 +419,7 @@ static void only_what_changed_since_the_mark_comes_out(void **state)
     assert_int_equal(heard.sizes, 6 + 4 + 4);
 }
 
-/* ---- caps and failures --------------------------------------------------------------------------
- */
+/* ---- caps and failures ---------------------------------------------------------------------- */
 
 static void caps_refuse_the_rest(void **state)
 {

@@ -20,8 +20,7 @@
 #    define RSS_MAY_GROW_KIB 512
 #endif
 
-/* ---- opening ----------------------------------------------------------------------------------
- */
+/* ---- opening -------------------------------------------------------------------------------- */
 
 static void a_box_opens_and_closes(void **state)
 {
@@ -183,8 +182,7 @@ static void a_box_with_a_time_to_live_ends_by_itself(void **state)
     trial_close(t);
 }
 
-/* ---- refusals ---------------------------------------------------------------------------------
- */
+/* ---- refusals ------------------------------------------------------------------------------- */
 
 static void refused(struct trial *t, int code, const char *word)
 {
@@ -304,8 +302,7 @@ static void unknown_backends_are_refused_with_the_known_ones(void **state)
     refused(t, -EPERM, "disabled");
 }
 
-/* ---- closing ----------------------------------------------------------------------------------
- */
+/* ---- closing -------------------------------------------------------------------------------- */
 
 static void closing_nothing_is_fine(void **state)
 {
@@ -354,8 +351,7 @@ static void a_box_closes_from_every_state(void **state)
     ledger_expect(&t->scope, &t->before);
 }
 
-/* ---- leaks ------------------------------------------------------------------------------------
- */
+/* ---- leaks ---------------------------------------------------------------------------------- */
 
 static uint64_t rss_kib(void)
 {

@@ -34,8 +34,7 @@ static void box_is_well(struct trial *t)
     assert_int_equal(now.processes, 1);
 }
 
-/* ---- time --------------------------------------------------------------------------------------
- */
+/* ---- time ----------------------------------------------------------------------------------- */
 
 static void wall_time_ends_a_sleeper(void **state)
 {
@@ -107,8 +106,7 @@ static void sleeping_costs_no_cpu_time(void **state)
     assert_int_equal(t->end.code, 0);
 }
 
-/* ---- memory and processes -----------------------------------------------------------------------
- */
+/* ---- memory and processes ------------------------------------------------------------------- */
 
 static void memory_over_the_limit_is_killed_and_told(void **state)
 {
@@ -162,8 +160,7 @@ static void a_fork_bomb_ends_with_its_run(void **state)
     box_is_well(t);
 }
 
-/* ---- disk ---------------------------------------------------------------------------------------
- */
+/* ---- disk ----------------------------------------------------------------------------------- */
 
 static void the_disk_has_an_end(void **state)
 {

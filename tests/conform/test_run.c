@@ -16,8 +16,7 @@
 
 #define MIB (1024 * 1024)
 
-/* ---- ends -------------------------------------------------------------------------------------
- */
+/* ---- ends ----------------------------------------------------------------------------------- */
 
 static void exit_codes_come_back(void **state)
 {
@@ -144,8 +143,7 @@ static void a_run_has_three_descriptors(void **state)
         close(spare[i]);
 }
 
-/* ---- output -----------------------------------------------------------------------------------
- */
+/* ---- output --------------------------------------------------------------------------------- */
 
 static void both_streams_arrive_whole_and_apart(void **state)
 {
@@ -280,8 +278,7 @@ static void output_of_a_background_process_is_cut_with_the_run(void **state)
     assert_true(t->end.wall_ns < 5000000000ULL);
 }
 
-/* ---- input ------------------------------------------------------------------------------------
- */
+/* ---- input ---------------------------------------------------------------------------------- */
 
 static int memory_of(const char *pattern, size_t n)
 {
@@ -354,8 +351,7 @@ static void an_input_that_cannot_be_read_is_an_end(void **state)
     assert_string_equal(t->streams[1].text, "0\n");
 }
 
-/* ---- one run after another ---------------------------------------------------------------------
- */
+/* ---- one run after another ------------------------------------------------------------------ */
 
 static const char posture[] =
     "grep -E '^(Uid|Gid|Groups|Sig(Blk|Ign)|Cap|NoNewPrivs|Seccomp)' /proc/self/status;"

@@ -17,8 +17,7 @@
 /* Ids that neither the product's default range nor another test uses. */
 #define UID_BASE 0x60000000u
 
-/* ---- boxes ------------------------------------------------------------------------------------
- */
+/* ---- boxes ---------------------------------------------------------------------------------- */
 
 void trial_open(struct trial *t)
 {
@@ -35,8 +34,7 @@ void trial_close(struct trial *t)
     assert_int_equal(box_close(box), 0);
 }
 
-/* ---- runs -------------------------------------------------------------------------------------
- */
+/* ---- runs ----------------------------------------------------------------------------------- */
 
 uint64_t trial_hash(uint64_t hash, const void *bytes, size_t len)
 {
@@ -107,8 +105,7 @@ void trial_says(struct trial *t, const char *script, const char *out)
     assert_int_equal(t->end.signo, 0);
 }
 
-/* ---- processes --------------------------------------------------------------------------------
- */
+/* ---- processes ------------------------------------------------------------------------------ */
 
 /* The first child of a process of ours. */
 static pid_t first_child(pid_t parent)
@@ -134,8 +131,7 @@ pid_t trial_glove(void)
     return spawner ? first_child(spawner) : 0;
 }
 
-/* ---- around every test ------------------------------------------------------------------------
- */
+/* ---- around every test ---------------------------------------------------------------------- */
 
 static void remove_below(int dir_fd, const char *name)
 {
@@ -213,8 +209,7 @@ static int teardown(void **state)
     return r;
 }
 
-/* ---- programs ---------------------------------------------------------------------------------
- */
+/* ---- programs ------------------------------------------------------------------------------- */
 
 static bool is_usable(const struct box_ops *ops)
 {

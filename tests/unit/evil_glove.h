@@ -62,8 +62,7 @@ static inline void evil_down(struct evil *evil)
         close(evil->fd);
 }
 
-/* ---- talking -----------------------------------------------------------------------------------
- */
+/* ---- talking -------------------------------------------------------------------------------- */
 
 /* A peer that has hung up is not this end's problem. */
 static inline void evil_bytes(const struct evil *evil, const void *bytes, size_t len)
@@ -120,8 +119,7 @@ static inline void evil_data(const struct evil *evil, uint32_t channel, const vo
     evil_frame(evil, MSG_DATA, fin ? WIRE_FLAG_FIN : 0, channel, bytes, (uint32_t)len);
 }
 
-/* ---- listening ---------------------------------------------------------------------------------
- */
+/* ---- listening ------------------------------------------------------------------------------ */
 
 /* Reads one frame of the host; its type, 0 at the end. */
 static inline uint8_t evil_read(const struct evil *evil, struct wire_head *head,
@@ -185,8 +183,7 @@ static inline void evil_greet(struct evil *evil)
     assert_true(evil_pump(evil) >= 0);
 }
 
-/* ---- scripts -----------------------------------------------------------------------------------
- */
+/* ---- scripts -------------------------------------------------------------------------------- */
 
 static inline void *evil_play(void *user)
 {

@@ -73,8 +73,7 @@ static void open_for_table(struct evil *evil, struct taker *taker)
     link_on_exit(evil->link, take_exit, taker);
 }
 
-/* ---- the table ----------------------------------------------------------------------------------
- */
+/* ---- the table ------------------------------------------------------------------------------ */
 
 enum outcome {
     LOST,

@@ -23,8 +23,7 @@
 #define STEPS_MAX 256
 #define CLOSED    (MOUNT_FLAG_RO | MOUNT_FLAG_NOSUID | MOUNT_FLAG_NODEV)
 
-/* ---- made-up facts ------------------------------------------------------------------------------
- */
+/* ---- made-up facts -------------------------------------------------------------------------- */
 
 static struct plan_entry entries[] = {
     { (char *)(uintptr_t) "/bin", (char *)(uintptr_t) "usr/bin", false },

@@ -81,8 +81,7 @@ static void add(struct hierarchies *h, const char *controller, enum wall wall, b
     h->n++;
 }
 
-/* ---- parents that are not root's ----------------------------------------------------------------
- */
+/* ---- parents that are not root's ------------------------------------------------------------ */
 
 static void delegated_dir(const char *tree, uid_t uid, char dir[static PATH_MAX])
 {

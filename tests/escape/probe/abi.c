@@ -27,8 +27,7 @@
 
 static const int enosys[] = { ENOSYS, 0 };
 
-/* ---- int 0x80 from 64-bit code -----------------------------------------------------------------
- */
+/* ---- int 0x80 from 64-bit code -------------------------------------------------------------- */
 
 struct call {
     const char *name;
@@ -104,8 +103,7 @@ static void try_i386_calls(void)
     try_calls("int80", calls, ARRAY_SIZE(calls), call_int80, enosys);
 }
 
-/* ---- 32-bit code segment ------------------------------------------------------------------------
- */
+/* ---- 32-bit code segment -------------------------------------------------------------------- */
 
 enum entry {
     ENTRY_INT80,
@@ -152,8 +150,7 @@ static void try_compat_segment(void)
     }
 }
 
-/* ---- x32, and numbers that are not what they seem -----------------------------------------------
- */
+/* ---- x32, and numbers that are not what they seem ------------------------------------------- */
 
 static void try_x32_calls(void)
 {
@@ -207,8 +204,7 @@ static void try_personalities(void)
     }
 }
 
-/* ---- a tracer that changes the call after it was made -------------------------------------------
- */
+/* ---- a tracer that changes the call after it was made --------------------------------------- */
 
 static _Noreturn void be_traced(void)
 {
@@ -313,8 +309,7 @@ static long call_behind_notifier(const void *arg)
     return syscall(SYS_unshare, CLONE_NEWUTS);
 }
 
-/* ---- foreign programs ---------------------------------------------------------------------------
- */
+/* ---- foreign programs ----------------------------------------------------------------------- */
 
 /* A program of 92 bytes: exit(SEEN) by int 0x80. */
 static size_t elf32(unsigned char *out, unsigned char machine)
