@@ -82,7 +82,8 @@ void box_set_path(struct box *box, char *path)
 static int send_setup(struct box *box, const char *workdir, uint32_t *ret_seq, struct gb_err *err)
 {
     const char *const writable[] = {
-        BOX_WORKSPACE, BOX_HOME, "/tmp", "/var/tmp", "/run", "/dev/shm", workdir, NULL,
+        BOX_WORKSPACE, BOX_HOME,      "/tmp",  "/var/tmp", "/run",
+        "/dev/shm",    "/dev/mqueue", workdir, NULL,
     };
     char packed[PATH_MAX + 256];
     struct msg_setup setup = {

@@ -382,6 +382,10 @@ static void compile_dev(struct compiler *c)
     put_link(c, "/dev/stdout", "/proc/self/fd/1");
     put_link(c, "/dev/stderr", "/proc/self/fd/2");
     put_tmpfs(c, "/dev/shm", WALL_DISK, c->spec->limits.memory_bytes / 2, SHM_INODES, 01777);
+    /* Landlock asks where a queue lies even of mq_open(3), which names no path: a rule about this
+     * directory answers for both.  Without a namespace of its own it would show the host's. */
+    if (has(c, WALL_IPC))
+        put_mount(c, WALL_IPC, "mqueue", "/dev/mqueue", flags | MOUNT_FLAG_NODEV, NULL);
 }
 
 /* Of /proc, which is the kernel's and grows names with every release, what is not known to be
