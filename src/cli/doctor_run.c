@@ -11,9 +11,9 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/fd.h"
 #include "box/native/hierarchy.h"
 #include "box/native/native.h"
+#include "cli/command.h"
 #include "cli/doctor_args.h"
 #include "cli/doctor_host.h"
 #include "cli/exec_spec.h"
@@ -23,15 +23,6 @@
 
 #define TEXT_MAX (1 << 20)
 
-static int print(const struct buf *text, struct gb_err *err)
-{
-    int r = buf_error(text);
-
-    if (r == 0)
-        r = fd_write_full(STDOUT_FILENO, text->data, text->len);
-    return r < 0 ? gb_fail(err, r, GB_BLAME_HOST, "writing: %s", strerror(-r)) : 0;
-}
-
 /* ---- --plan, --delegate --------------------------------------------------------------------- */
 
 static int show_plan(const struct box_spec *spec, struct gb_err *err)
@@ -39,7 +30,7 @@ static int show_plan(const struct box_spec *spec, struct gb_err *err)
     cleanup_buf struct buf text = BUF_INIT(TEXT_MAX);
     int r = native_plan_text(spec, &text, err);
 
-    return r < 0 ? r : print(&text, err);
+    return r < 0 ? r : command_print(&text, err);
 }
 
 static int delegate(const char *user, struct gb_err *err)
@@ -142,7 +133,7 @@ static int report_json(const struct report *report, struct gb_err *err)
     json_object_end(&w);
     (void)json_writer_end(&w);
     (void)buf_putc(&text, '\n');
-    return print(&text, err);
+    return command_print(&text, err);
 }
 
 static void text_walls(struct buf *text, const struct term *term, const struct report *report)
@@ -206,7 +197,7 @@ static int report_text(const struct report *report, struct gb_err *err)
                          ? "Code execution is disabled by the configuration."
                          : "This machine cannot make boxes as they are asked for.",
                      term_off(&term));
-    return print(&text, err);
+    return command_print(&text, err);
 }
 
 int doctor_run(const struct doctor_args *args, const struct settings *settings, struct gb_err *err)

@@ -20,6 +20,7 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "box/box.h"
+#include "cli/command.h"
 #include "cli/exec_args.h"
 #include "cli/exec_spec.h"
 #include "cli/term.h"
@@ -154,11 +155,10 @@ static int print_json(const struct run_result *result, struct gb_err *err)
     cleanup_buf struct buf text = BUF_INIT(SIZE_MAX / 4);
     int r = run_result_json(result, 0, &text);
 
-    if (r == 0)
-        r = buf_putc(&text, '\n');
-    if (r == 0)
-        r = fd_write_full(STDOUT_FILENO, text.data, text.len);
-    return r < 0 ? gb_fail(err, r, GB_BLAME_HOST, "writing the result: %s", strerror(-r)) : 0;
+    if (r < 0)
+        return gb_fail(err, r, GB_BLAME_HOST, "writing the result: %s", strerror(-r));
+    (void)buf_putc(&text, '\n');
+    return command_print(&text, err);
 }
 
 /* One line for whoever watches, where a limit decided. */
