@@ -171,7 +171,7 @@ static int pack_entry(struct packer *p, int dir_fd, const char *name, uint8_t ty
 
         if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
             return -errno;
-        type = IFTODT(st.st_mode);
+        type = (uint8_t)IFTODT(st.st_mode); /* four bits */
     }
     if (type == DT_DIR)
         return enter(p, dir_fd, name);
