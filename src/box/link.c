@@ -42,7 +42,7 @@ struct channel {
 
 /* A frame whose payload is on its way from the link into a pipe. */
 struct passage {
-    struct channel *channel; /* NULL: none */
+    struct channel *channel; /* NULL: none, or it was closed */
     size_t left;             /* still to go into the pipe */
     size_t drop;             /* still to be read and thrown away, behind that */
     bool is_last;
@@ -250,10 +250,9 @@ void link_channel_close(struct link *link, uint32_t number)
         return;
     if (channel->sink_fd >= 0)
         link->n_sinks--;
-    if (link->passage.channel == channel) {
-        link->passage.drop += link->passage.left;
-        link->passage.left = 0;
-    }
+    /* The rest of a frame on its way is nobody's: neither the pipe's nor the next channel's. */
+    if (link->passage.channel == channel)
+        link->passage = (struct passage){ .drop = link->passage.left + link->passage.drop };
     channel->number = 0;
 }
 
@@ -310,7 +309,9 @@ static int give_credit(struct link *link, struct channel *channel)
         return 0;
     channel->credit_in += channel->owed;
     channel->owed = 0;
-    return queue_msg(link, MSG_CREDIT, channel->number, 0, &credit);
+    if (queue_msg(link, MSG_CREDIT, channel->number, 0, &credit) < 0)
+        return lose(link, -ENOBUFS, "the glove reads no more");
+    return 0;
 }
 
 /* A channel that its owner has closed may still have frames under way: they are dropped. */
@@ -655,7 +656,7 @@ static int try_passage(struct link *link)
     const struct channel *channel;
     struct wire_head head;
 
-    if (link->n_sinks == 0 || reader->end - reader->start != WIRE_HEAD_SIZE ||
+    if (link->n_sinks == 0 || !link->has_hello || reader->end - reader->start != WIRE_HEAD_SIZE ||
         wire_head_get(reader->bytes + reader->start, &head) < 0 || head.type != MSG_DATA)
         return 0;
     channel = channel_of(link, head.channel);

@@ -5,6 +5,7 @@
  * or dropped as documented; nothing crashes, hangs, grows or keeps a descriptor.
  */
 #include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -531,6 +532,246 @@ static void descriptors_go_with_their_request(void **state)
     evil_down(&evil);
 }
 
+/* ---- sinks
+ * --------------------------------------------------------------------------------------------- */
+
+struct pourer {
+    struct taker taker;
+    uint64_t asked;
+    unsigned refusals;
+    size_t most; /* what take() lets through */
+};
+
+static size_t pour(void *user, size_t len)
+{
+    struct pourer *pourer = user;
+    size_t n = len < pourer->most ? len : pourer->most;
+
+    pourer->asked += len;
+    pourer->most -= n;
+    return n;
+}
+
+static void note_refusal(void *user)
+{
+    struct pourer *pourer = user;
+
+    pourer->refusals++;
+}
+
+static const struct channel_ops pour_ops = { take_data, take_fin, pour, note_refusal };
+
+/* A greeted link whose first channel goes straight into a pipe. */
+static void open_with_sink(struct evil *evil, struct pourer *pourer, int ends[2])
+{
+    *pourer = (struct pourer){ .most = SIZE_MAX };
+    evil_up(evil);
+    evil_greet(evil);
+    assert_int_equal(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+    assert_int_equal(link_channel_open(evil->link, &pour_ops, pourer), CH_IN);
+    link_channel_sink(evil->link, CH_IN, ends[1]);
+}
+
+static void close_with_sink(struct evil *evil, const int ends[2])
+{
+    evil_down(evil);
+    close(ends[0]);
+    if (ends[1] >= 0)
+        close(ends[1]);
+}
+
+static void a_sink_gets_the_bytes_of_its_channel_alone(void **state)
+{
+    struct evil evil;
+    struct pourer pourer;
+    struct taker other = { 0 };
+    char text[64] = "";
+    int ends[2];
+
+    (void)state;
+    open_with_sink(&evil, &pourer, ends);
+    assert_int_equal(link_channel_open(evil.link, &take_ops, &other), CH_OUT);
+    pourer.most = 7;
+    evil_data(&evil, CH_IN, "one", 3, false);
+    evil_data(&evil, CH_OUT, "elsewhere", 9, false);
+    evil_data(&evil, CH_IN, "", 0, false);
+    evil_data(&evil, CH_IN, "two and more", 12, false); /* four of it may go */
+    evil_data(&evil, CH_OUT, "", 0, true);
+    evil_data(&evil, CH_IN, "", 0, true);
+    assert_true(evil_pump(&evil) > 0);
+    assert_int_equal(read(ends[0], text, sizeof(text)), 7);
+    assert_string_equal(text, "onetwo ");
+    assert_int_equal(pourer.asked, 15);
+    assert_int_equal(pourer.taker.fins, 1);
+    assert_int_equal(other.bytes, 9);
+    assert_int_equal(other.fins, 1);
+    close_with_sink(&evil, ends);
+}
+
+static void lies_are_found_out_beside_a_sink_too(void **state)
+{
+    for (int i = 0; i < 5; i++) {
+        struct evil evil;
+        struct pourer pourer;
+        int ends[2];
+
+        (void)state;
+        open_with_sink(&evil, &pourer, ends);
+        if (i == 0)
+            evil_frame(&evil, MSG_DATA, 2, CH_IN, "x", 1);
+        else if (i == 1)
+            evil_data(&evil, 100, "x", 1, false);
+        else if (i == 2)
+            evil_frame(&evil, 200, 0, 0, "", 0);
+        else if (i == 3)
+            say(&evil, &(struct said){ MSG_DATA, 0, CH_IN, 0xffffffff, { 0 } });
+        else
+            evil_data(&evil, CH_IN, "x", 1, true);
+        if (i == 4)
+            evil_data(&evil, CH_IN, "behind the end", 14, false);
+        assert_int_equal(evil_pump(&evil), -EPROTO);
+        assert_int_equal(pourer.asked, i == 4 ? 1 : 0);
+        close_with_sink(&evil, ends);
+    }
+}
+
+static void nothing_is_poured_before_the_greeting(void **state)
+{
+    struct pourer pourer = { .most = SIZE_MAX };
+    struct evil evil;
+    int ends[2];
+
+    (void)state;
+    evil_up(&evil);
+    assert_int_equal(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+    assert_int_equal(link_channel_open(evil.link, &pour_ops, &pourer), CH_IN);
+    link_channel_sink(evil.link, CH_IN, ends[1]);
+    assert_int_equal(link_greet(evil.link, &evil.err), 0);
+    evil_data(&evil, CH_IN, "early", 5, false);
+    assert_int_equal(evil_pump(&evil), -EPROTO);
+    assert_int_equal(pourer.asked, 0);
+    close_with_sink(&evil, ends);
+}
+
+static uint64_t drain(int fd)
+{
+    static char bytes[1 << 16];
+    uint64_t total = 0;
+    ssize_t n;
+
+    while ((n = read(fd, bytes, sizeof(bytes))) > 0)
+        total += (uint64_t)n;
+    return total;
+}
+
+/* Fills the pipe until a frame is stuck in the middle; the bytes that were sent. */
+static uint64_t fill(struct evil *evil, struct pourer *pourer, int pipe_fd)
+{
+    static const char bytes[20000];
+    uint64_t sent = 0;
+
+    assert_true(fcntl(pipe_fd, F_SETPIPE_SZ, 4096) > 0);
+    for (int i = 0; i < 4; i++) {
+        evil_data(evil, CH_IN, bytes, sizeof(bytes), false);
+        sent += sizeof(bytes);
+        assert_true(evil_pump(evil) >= 0);
+    }
+    assert_true(pourer->asked < sent);
+    return sent;
+}
+
+static void a_full_sink_holds_the_link_and_loses_nothing(void **state)
+{
+    struct evil evil;
+    struct pourer pourer;
+    uint64_t sent;
+    uint64_t got = 0;
+    int ends[2];
+
+    (void)state;
+    open_with_sink(&evil, &pourer, ends);
+    sent = fill(&evil, &pourer, ends[1]);
+    for (int i = 0; i < 100 && got < sent; i++) {
+        got += drain(ends[0]);
+        assert_true(evil_pump(&evil) >= 0);
+    }
+    assert_int_equal(got, sent);
+    close_with_sink(&evil, ends);
+}
+
+/* The owner gives up while a frame is stuck: what is left of it reaches nobody, least of all the
+ * next channel, and the frames behind it are understood. */
+static void a_sink_that_is_closed_in_the_middle_of_a_frame_gets_no_more(void **state)
+{
+    struct evil evil;
+    struct pourer pourer;
+    struct taker next = { 0 };
+    uint32_t channel;
+    uint64_t before;
+    int ends[2];
+
+    (void)state;
+    open_with_sink(&evil, &pourer, ends);
+    (void)fill(&evil, &pourer, ends[1]);
+    link_channel_close(evil.link, CH_IN);
+    before = drain(ends[0]);
+    assert_true(before > 0);
+    channel = link_channel_open(evil.link, &take_ops, &next);
+    assert_int_equal(channel, CH_OUT);
+    evil_data(&evil, CH_IN, "late", 4, true);
+    evil_data(&evil, channel, "next", 4, true);
+    for (int i = 0; i < 20; i++)
+        assert_true(evil_pump(&evil) >= 0);
+    assert_int_equal(drain(ends[0]), 0);
+    assert_int_equal(next.bytes, 4);
+    assert_int_equal(next.fins, 1);
+    assert_int_equal(pourer.taker.fins, 0);
+    close_with_sink(&evil, ends);
+}
+
+/* While it stays full, too: the pipe is not waited for any more. */
+static void a_full_sink_that_is_closed_holds_nothing(void **state)
+{
+    struct evil evil;
+    struct pourer pourer;
+    struct taker next = { 0 };
+    uint32_t channel;
+    int ends[2];
+
+    (void)state;
+    open_with_sink(&evil, &pourer, ends);
+    (void)fill(&evil, &pourer, ends[1]);
+    link_channel_close(evil.link, CH_IN);
+    channel = link_channel_open(evil.link, &take_ops, &next);
+    evil_data(&evil, channel, "next", 4, true);
+    for (int i = 0; i < 20; i++)
+        assert_true(evil_pump(&evil) >= 0);
+    assert_int_equal(next.bytes, 4);
+    close_with_sink(&evil, ends);
+}
+
+static void a_sink_without_a_reader_is_told_once_and_dropped(void **state)
+{
+    static const char bytes[1000];
+    struct evil evil;
+    struct pourer pourer;
+    int ends[2];
+
+    (void)state;
+    (void)signal(SIGPIPE, SIG_IGN); /* as every program with sinks must */
+    open_with_sink(&evil, &pourer, ends);
+    close(ends[0]);
+    ends[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    evil_data(&evil, CH_IN, bytes, sizeof(bytes), false);
+    assert_true(evil_pump(&evil) > 0);
+    assert_int_equal(pourer.refusals, 1);
+    evil_data(&evil, CH_IN, "", 0, true);
+    assert_true(evil_pump(&evil) > 0);
+    assert_int_equal(pourer.taker.fins, 1);
+    close_with_sink(&evil, ends);
+    (void)signal(SIGPIPE, SIG_DFL);
+}
+
 /* ---- bounds of this side -------------------------------------------------------------------- */
 
 static void requests_and_channels_have_an_end(void **state)
@@ -661,6 +902,13 @@ int main(void)
         cmocka_unit_test(a_deadline_holds_in_silence),
         cmocka_unit_test(descriptors_from_a_glove_are_never_held),
         cmocka_unit_test(descriptors_go_with_their_request),
+        cmocka_unit_test(a_sink_gets_the_bytes_of_its_channel_alone),
+        cmocka_unit_test(lies_are_found_out_beside_a_sink_too),
+        cmocka_unit_test(nothing_is_poured_before_the_greeting),
+        cmocka_unit_test(a_full_sink_holds_the_link_and_loses_nothing),
+        cmocka_unit_test(a_sink_that_is_closed_in_the_middle_of_a_frame_gets_no_more),
+        cmocka_unit_test(a_full_sink_that_is_closed_holds_nothing),
+        cmocka_unit_test(a_sink_without_a_reader_is_told_once_and_dropped),
         cmocka_unit_test(requests_and_channels_have_an_end),
         cmocka_unit_test(what_is_sent_is_bounded_by_credit),
         cmocka_unit_test(what_is_queued_is_bounded_by_the_queue),
