@@ -73,9 +73,12 @@ static char *take_name(struct cursor *c)
         (void)fail(c, "expected NAME=value");
         return NULL;
     }
-    name = strndup(start, (size_t)(c->at - start));
+    /* Not strndup(): the text need not end with a NUL. */
+    name = calloc(1, (size_t)(c->at - start) + 1);
     if (!name)
         (void)gb_fail(c->err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+    else
+        memcpy(name, start, (size_t)(c->at - start));
     return name;
 }
 
