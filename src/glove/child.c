@@ -67,7 +67,8 @@ bool child_has_ended(pid_t pid, int status)
 {
     int signo;
 
-    if (!WIFSTOPPED(status))
+    /* Unsigned, because musl's macro multiplies what it is given past the end of an int. */
+    if (!WIFSTOPPED((unsigned)status))
         return true;
     signo = is_trap_of_exec(pid, WSTOPSIG(status)) ? 0 : WSTOPSIG(status);
     (void)ptrace(PTRACE_DETACH, pid, NULL, (void *)(intptr_t)signo);
