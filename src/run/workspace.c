@@ -123,23 +123,28 @@ static int walk(struct walker *w, int dir_fd, const char *prefix, unsigned depth
     return r;
 }
 
+static int walk_from(struct walker *w, const char *host_dir)
+{
+    int fd = open(host_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd < 0)
+        return gb_fail_sys(w->err, "opening the workspace '%s'", host_dir);
+    return walk(w, fd, "", 0);
+}
+
 int workspace_put(struct box *box, const char *host_dir, const char *box_dir, uint64_t *ret_mark,
                   struct gb_err *err)
 {
     cleanup_free struct walker *w = calloc(1, sizeof(*w));
-    int fd;
     int r;
 
     if (!w)
         return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for the workspace");
-    fd = open(host_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return gb_fail_sys(err, "opening the workspace '%s'", host_dir);
     w->box = box;
     w->box_dir = box_dir;
     w->mark = ret_mark;
     w->err = err;
-    r = walk(w, fd, "", 0);
+    r = walk_from(w, host_dir);
     if (r == 0)
         r = batch_send(w);
     batch_clear(w);
