@@ -215,23 +215,34 @@ static int execute(const struct exec_args *args, const struct settings *settings
     return run_request(args, &request, result, err);
 }
 
-/* The exit code; negative when there is an error to be printed.  With --json the document has told
- * the error, unless nobody got it; a run that went well is no success all the same. */
-static int tell(const struct exec_args *args, const struct settings *settings,
-                struct run_result *result, int r, struct gb_err *err)
+/* The same with --json and without.  Before a program was begun the error decides; behind one that
+ * failed by itself it says less than the program's own end; behind one that went well it is no
+ * success all the same. */
+static int exit_code(const struct run_result *result, int r, const struct gb_err *err)
 {
     int code = run_result_exit_code(result);
 
-    /* Once a program has run the command line is not to blame. */
-    if (r < 0 && result->n_steps > 0)
-        err->blame = GB_BLAME_HOST;
-    if (r >= 0 && !args->is_json)
+    if (r >= 0)
+        return code;
+    if (result->n_steps == 0)
+        return term_exit_code(err);
+    return code ? code : EXIT_FAILED;
+}
+
+/* The exit code; negative when there is an error that nobody got.  With --json the document tells
+ * of a failed run. */
+static int tell(const struct exec_args *args, const struct settings *settings,
+                const struct run_result *result, int r, struct gb_err *err)
+{
+    int code = exit_code(result, r, err);
+
+    if (args->is_json)
+        return print_json(result, err) < 0 ? err->code : code;
+    if (r < 0)
+        term_error(err, settings->color, environ);
+    else
         print_hint(result, settings->color);
-    if (args->is_json && print_json(result, err) < 0)
-        return err->code;
-    if (r < 0 && args->is_json)
-        return code ? code : EXIT_FAILED;
-    return r < 0 ? r : code;
+    return code;
 }
 
 int exec_run(const struct exec_args *args, const struct settings *settings, struct gb_err *err)
@@ -248,9 +259,9 @@ int exec_run(const struct exec_args *args, const struct settings *settings, stru
         return signals;
     r = execute(args, settings, &printer, signals, &result, err);
     print_rest(&printer);
-    if (r >= 0)
-        r = printer_check(&printer, err);
     r = tell(args, settings, &result, r, err);
+    if (printer_check(&printer, err) < 0)
+        r = err->code;
     run_result_clear(&result);
     return r;
 }

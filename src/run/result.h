@@ -2,7 +2,7 @@
 /* run/result.h - what is known of a run when it is over, and its JSON (docs/result.md).
  *
  * A plain struct that its owner fills and then owes a run_result_clear().  A program that failed is
- * a result like any other; `error` is set only when glovebox could not tell.
+ * a result like any other; `error` is set only when glovebox could not do its part.
  *
  * One log holds the output of all steps; each step remembers where the log stood when it began and
  * ended.  The step that decides is the last one that was begun: a step that fails is the last.

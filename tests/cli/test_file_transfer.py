@@ -146,6 +146,8 @@ def test_a_file_that_is_missing_is_an_error_that_names_it(place):
     assert (told.verdict, told.stdout) == ("ok", "ran\n"), told
     failed = box.run("exit 3", language="sh", out=["result"])
     assert (failed.returncode, failed.verdict) == (3, "nonzero") and failed.error, failed
+    plain = box.run("exit 3", language="sh", out=["result"], as_json=False)
+    assert plain.returncode == 3 and b"result" in plain.err, "the same code as with --json"
 
 
 def test_an_existing_file_is_replaced_whole(place):
@@ -171,7 +173,7 @@ def test_a_file_larger_than_the_disk_is_refused_with_the_reason(place):
     source.touch()
     os.truncate(source, 20 << 20)
     result = box.run("echo started", language="sh", files=[source], disk="10m")
-    assert result.returncode == 125 and result.verdict == "sandbox_error", result
+    assert result.returncode == 2 and result.verdict == "sandbox_error", result
     assert result.stdout == "", result
     assert "--disk" in result.error["message"], result
 
@@ -249,7 +251,7 @@ def test_a_workspace_larger_than_the_disk_is_refused(place):
     write(folder / "large", b"")
     os.truncate(folder / "large", 20 << 20)
     result = box.run("echo started", language="sh", workspace=folder, disk="10m")
-    assert result.returncode == 125 and result.stdout == "" and result.error["message"], result
+    assert result.returncode == 2 and result.stdout == "" and result.error["message"], result
 
 
 def test_a_box_cannot_fill_the_hosts_disk_through_its_workspace(place):

@@ -136,7 +136,7 @@ def test_a_missing_toolchain_names_the_package(name):
     if name in PRESENT:
         pytest.skip("every language is installed here")
     result = box.run(LANGUAGES[name].hello, language=name)
-    assert result.returncode == 125 and result.verdict == "sandbox_error", result
+    assert result.returncode == 2 and result.verdict == "sandbox_error", result
     assert LANGUAGES[name].package in result.error["message"] + str(result.error["remedy"]), result
     plain = box.run(LANGUAGES[name].hello, language=name, as_json=False)
     text = plain.err.decode()

@@ -184,7 +184,9 @@ def test_trees_that_cannot_be_shown_are_refused(path, part):
 
 def test_a_file_is_no_tree(tree):
     result = box.run("echo started", language="sh", toolchains=[tree / "lib" / "data"], as_json=False)
-    assert result.returncode in (2, 125) and b"not a directory" in result.err, result
+    assert result.returncode == 2 and b"not a directory" in result.err, result
+    told = box.run("echo started", language="sh", toolchains=[tree / "lib" / "data"])
+    assert (told.returncode, told.verdict) == (2, "sandbox_error") and told.error["message"], told
 
 
 def test_nothing_of_a_home_is_visible(ordinary_user, host_user):
