@@ -91,8 +91,10 @@ void trial_sh(struct trial *t, const char *script)
 
     if (trial_run(t, &spec) < 0)
         fail_msg("box_run: %s", t->err.msg);
-    assert_int_equal(t->end.exec_error, 0);
-    assert_int_equal(t->end.survivors, 0);
+    if (t->end.exec_error || t->end.survivors || t->end.is_lost)
+        fail_msg("box_run: exec_error %d, survivors %u, %slost, kill %d, exited %d, %s",
+                 t->end.exec_error, t->end.survivors, t->end.is_lost ? "" : "not ", t->end.kill,
+                 t->end.has_exited, t->err.msg);
 }
 
 void trial_says(struct trial *t, const char *script, const char *out)
