@@ -259,7 +259,7 @@ int box_begin(const struct box_spec *asked, struct box **ret, struct gb_err *err
         without |= broken >= 0 ? 1u << broken : 0;
         broken = -1;
         r = begin_without(&spec, ops, without, ret, err);
-    } while (r < 0 && broken >= 0 && asked->may_miss & ~without & 1u << broken);
+    } while (r < 0 && broken >= 0 && asked->may_miss & ops->can_miss & ~without & 1u << broken);
     if (r < 0 && asked->ret_broken)
         *asked->ret_broken = broken;
     return r;

@@ -170,7 +170,8 @@ struct box_ops {
 
     /* Could this host make such boxes?  No lasting effect; err says what is missing. */
     int (*probe)(const struct box_spec *spec, struct gb_err *err);
-    bool plants; /* puts the spec's seed into the box as it builds it */
+    wall_set can_miss; /* walls that a box can be built without, if the operator can do without */
+    bool plants;       /* puts the spec's seed into the box as it builds it */
 
     /* Begins to make the box; *ret_link_fd is the caller's.  Fills the receipt's backend part.  On
      * failure destroy() is still called. */

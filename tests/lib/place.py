@@ -46,6 +46,18 @@ class Place:
         for folder in (self.run, self.tmp, self.cwd, self.home):
             folder.mkdir()
 
+    def give_to(self, user):
+        """All of it belongs to an ordinary user, so that it can work here as root does."""
+        self._chown(user.uid, user.gid)
+
+    def take_back(self):
+        self._chown(0, 0)
+
+    def _chown(self, uid, gid):
+        for folder, names, files in os.walk(self.base):
+            for path in [folder] + [os.path.join(folder, name) for name in names + files]:
+                os.chown(path, uid, gid, follow_symlinks=False)
+
     def environment(self):
         return {
             "GLOVEBOX_RUN_DIR": str(self.run),

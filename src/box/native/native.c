@@ -386,6 +386,7 @@ static uint32_t native_destroy(struct box *box)
 const struct box_ops box_native = {
     .name = "native",
     .state_size = sizeof(struct native),
+    .can_miss = OPTIONAL_WALLS,
     .probe = native_probe,
     .plants = true,
     .start = native_start,
@@ -401,6 +402,18 @@ const struct box_ops box_native = {
 
 /* ---- for doctor ----------------------------------------------------------------------------- */
 
+/* The reason within an error's text: what stands before the remedy, without what the report says
+ * anyway. */
+static void lacks_for(struct native_survey *survey, enum wall wall, struct gb_err *err)
+{
+    static const char prefix[] = "cannot be built";
+    const char *at = strstr(err->msg, prefix);
+
+    err->msg[strcspn(err->msg, "\n")] = '\0';
+    at = at ? at + strlen(prefix) : err->msg;
+    lacks(survey, wall, at + strspn(at, ": "));
+}
+
 /* Builds a box, without the walls that it can do without where they fail, and looks what stands. */
 static void try_box(const struct box_spec *spec, struct native_survey *survey)
 {
@@ -413,7 +426,7 @@ static void try_box(const struct box_spec *spec, struct native_survey *survey)
     trial.backend = box_native.name;
     trial.ret_broken = &broken;
     if (box_open(&trial, &box, &err) < 0) {
-        lacks(survey, broken < 0 ? WALL_MOUNT : (enum wall)broken, err.msg);
+        lacks_for(survey, broken < 0 ? WALL_MOUNT : (enum wall)broken, &err);
         return;
     }
     for (enum wall wall = 0; wall < N_WALLS; wall++)
