@@ -13,7 +13,7 @@
 #include "trial.h"
 #include "wire/crate.h"
 
-#define MIB        (1024 * 1024)
+#define MIB        (1024 * 1024UL)
 #define MANY_FILES 10000
 #define BIG_BYTES  (100 * MIB)
 
@@ -241,7 +241,7 @@ static void ten_thousand_small_files_make_the_round_trip(void **state)
     assert_int_equal(get(t, &listing, &heard), 0);
     assert_int_equal(heard.files, MANY_FILES);
     assert_int_equal(heard.bytes, 0);
-    assert_true(heard.sizes > 16 * MANY_FILES);
+    assert_true(heard.sizes > 16UL * MANY_FILES);
     free(names);
     free(files);
 }
@@ -286,35 +286,26 @@ static void a_big_file_makes_the_round_trip(void **state)
 static void odd_names_are_only_names(void **state)
 {
     static const char *const names[] = {
-        " ",
-        "-rf",
-        "new\nline",
-        "tab\tquote'\"",
-        "\xff\xfe invalid",
-        "\x1b[31mred",
-        "*?[a]",
-        "ünïcödé",
-        "a\\b",
-        "$(id)",
-        "con.",
-        "...",
-        ".glove-1-1",
-        "x/-/ /\n",
-        "a255_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+        " ",           "-rf",   "new\nline",  "tab\tquote'\"", "\xff\xfe invalid",
+        "\x1b[31mred", "*?[a]", "ünïcödé",    "a\\b",          "$(id)",
+        "con.",        "...",   ".glove-1-1", "x/-/ /\n",
     };
     struct trial *t = *state;
+    char longest[256];
     uint64_t sum = 0;
     struct heard heard;
 
+    memset(longest, 'a', sizeof(longest) - 1);
+    longest[sizeof(longest) - 1] = '\0';
     trial_open(t);
-    for (size_t i = 0; i < N_ELEMENTS(names); i++) {
-        (void)put_text(t, names[i], "x");
-        sum += file_hash(names[i], 0644, "x", 1);
+    for (size_t i = 0; i <= N_ELEMENTS(names); i++) {
+        const char *name = i < N_ELEMENTS(names) ? names[i] : longest;
+
+        (void)put_text(t, name, "x");
+        sum += file_hash(name, 0644, "x", 1);
     }
     get_all(t, &heard);
-    assert_int_equal(heard.files, N_ELEMENTS(names));
+    assert_int_equal(heard.files, N_ELEMENTS(names) + 1);
     assert_int_equal(heard.order_free, sum);
 }
 

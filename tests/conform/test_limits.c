@@ -13,7 +13,7 @@
 #include "base/fd.h"
 #include "trial.h"
 
-#define MIB (1024 * 1024)
+#define MIB (1024 * 1024UL)
 
 /* What a kill may take on a busy machine. */
 #define LATE_NS (3 * NS_PER_S)

@@ -14,7 +14,7 @@
 #include "base/fd.h"
 #include "trial.h"
 
-#define MIB (1024 * 1024)
+#define MIB (1024 * 1024UL)
 
 /* ---- ends ----------------------------------------------------------------------------------- */
 
@@ -230,7 +230,7 @@ static void a_slow_reader_gets_all_of_64_mib_in_little_memory(void **state)
     uint64_t rss;
     struct box_run_spec spec;
 
-    for (int i = 0; i < 64 * MIB / 16; i++)
+    for (size_t i = 0; i < 64 * MIB / 16; i++)
         hash = trial_hash(hash, "0123456789abcde\n", 16);
     trial_open(t);
     trial_says(t, "echo", "\n");
@@ -307,7 +307,7 @@ static void input_goes_through_unchanged(void **state)
     cleanup_close int fd = memory_of("sixteen bytes..\n", 2 * MIB / 16);
     uint64_t hash = TRIAL_HASH_START;
 
-    for (int i = 0; i < 2 * MIB / 16; i++)
+    for (size_t i = 0; i < 2 * MIB / 16; i++)
         hash = trial_hash(hash, "sixteen bytes..\n", 16);
     trial_open(t);
     run_with_input(t, "cat", fd);

@@ -251,7 +251,7 @@ int trial_main(const struct trial_test *tests, size_t n_tests)
         return 1;
     while (backends[n_backends])
         n_backends++;
-    all = calloc(n_backends * n_tests, sizeof(*all));
+    all = calloc(n_backends * n_tests + 1, sizeof(*all));
     for (size_t i = 0; all && i < n_backends; i++) {
         bool is_in = is_usable(backends[i]);
 

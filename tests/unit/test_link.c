@@ -393,8 +393,8 @@ static void credit_follows_what_was_taken(void **state)
     (void)state;
     open_for_table(&evil, &taker);
     for (uint64_t sent = 0; sent < 16 << 20; sent += sizeof(bytes)) {
-        struct wire_head head;
-        uint8_t payload[WIRE_PAYLOAD_MAX];
+        static uint8_t payload[WIRE_PAYLOAD_MAX];
+        struct wire_head head = { 0 };
 
         evil_data(&evil, CH_IN, bytes, sizeof(bytes), false);
         assert_true(evil_pump(&evil) > 0);
@@ -508,7 +508,7 @@ static void descriptors_go_with_their_request(void **state)
     struct evil evil;
     struct taker taker;
     struct msg_ping ping;
-    struct wire_head head;
+    struct wire_head head = { 0 };
     static uint8_t payload[WIRE_PAYLOAD_MAX];
     int got[4];
     size_t n_got = 4;
