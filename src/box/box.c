@@ -22,7 +22,7 @@
 #define MEMLOCK_BYTES  (8ULL << 20)
 #define STACK_BYTES    (8ULL << 20)
 #define SIGPENDING_MAX 4096
-#define MSGQUEUE_BYTES 819200
+#define MSGQUEUE_BYTES 409600 /* four queues; an ordinary user has twice that for all boxes */
 
 struct box {
     const struct box_ops *ops;

@@ -367,6 +367,16 @@ static int covers_begin(struct builder *b)
     return 0;
 }
 
+static int step_write(struct builder *b, size_t i, const void *msg)
+{
+    const struct msg_write *m = msg;
+    cleanup_close int fd = target_open(b, m->target, O_WRONLY, 0);
+    size_t len = strlen(m->text);
+
+    (void)i;
+    return fd >= 0 && write(fd, m->text, len) == (ssize_t)len ? 0 : -1;
+}
+
 static int cover(const struct builder *b, int dir_fd, const char *name, bool is_dir)
 {
     cleanup_close int fd = sys_open_tree(b->stage_fd, is_dir ? "nothing" : "mask",
@@ -467,6 +477,7 @@ static const struct {
     { MSG_DIR, step_dir, offsetof(struct msg_dir, target) },
     { MSG_LINK, step_link, offsetof(struct msg_link, target) },
     { MSG_FILE, step_file, offsetof(struct msg_file, target) },
+    { MSG_WRITE, step_write, offsetof(struct msg_write, target) },
     { MSG_MASK, step_mask, offsetof(struct msg_mask, target) },
     { MSG_COVER, step_cover, offsetof(struct msg_cover, target) },
     { MSG_REMOUNT, step_remount, offsetof(struct msg_remount, target) },

@@ -388,6 +388,18 @@ static void compile_dev(struct compiler *c)
         put_mount(c, WALL_IPC, "mqueue", "/dev/mqueue", flags | MOUNT_FLAG_NODEV, NULL);
 }
 
+/* Boxes of root have users of their own and so shares of their own.  Boxes of an ordinary user are
+ * all charged to that user: each may take a part of what the user has. */
+static void put_share(struct compiler *c)
+{
+    struct msg_write share = { .wall = WALL_USER_NS,
+                               .target = "/proc/sys/user/max_inotify_instances",
+                               .text = "32\n" };
+
+    if (!c->facts->is_root)
+        step(c, MSG_WRITE, &share);
+}
+
 /* Of /proc, which is the kernel's and grows names with every release, what is not known to be
  * harmless is covered.  These stay: runtimes read them, and they tell of the kernel, not of
  * others' doings. */
@@ -404,6 +416,7 @@ static void compile_proc(struct compiler *c)
     char packed[256];
 
     put_mount(c, WALL_PID, "proc", "/proc", flags, options);
+    put_share(c);
     put_bind(c, "/proc/sys", "/proc/sys", flags | MOUNT_FLAG_RO | MOUNT_FLAG_INSIDE);
     (void)wire_strs_pack(keep, packed, sizeof(packed), &cover.keep);
     step(c, MSG_COVER, &cover);
