@@ -5,12 +5,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -234,6 +236,12 @@ static uint32_t dir_kill(int dir_fd, const char *name)
     return procs_kill(dir_fd, name);
 }
 
+/* Nothing but a group is ever removed here, whatever path a caller was led to. */
+static bool is_group(const struct statfs *fs)
+{
+    return fs->f_type == CGROUP_SUPER_MAGIC || fs->f_type == CGROUP2_SUPER_MAGIC;
+}
+
 static int sweep_dir(int parent_fd, const char *name, int depth, uint32_t *ret_left);
 
 /* The depth is bounded by sweep_dir(), so the recursion is.
@@ -261,9 +269,12 @@ static void sweep_children(int dir_fd, int depth, uint32_t *ret_left)
 static int sweep_dir(int parent_fd, const char *name, int depth, uint32_t *ret_left)
 {
     cleanup_close int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    struct statfs fs;
 
     if (fd < 0)
         return errno == ENOENT ? 0 : -errno;
+    if (fstatfs(fd, &fs) < 0 || !is_group(&fs))
+        return -ENOTSUP;
     *ret_left += dir_kill(fd, name);
     if (depth < SWEEP_DEPTH)
         sweep_children(fd, depth, ret_left);
@@ -275,10 +286,15 @@ static int sweep_dir(int parent_fd, const char *name, int depth, uint32_t *ret_l
 int group_sweep(const char *path, int timeout_ms, uint32_t *ret_left)
 {
     uint64_t deadline_ns = clock_after_ms((uint64_t)timeout_ms);
+    struct statfs fs;
     int r;
 
-    /* The usual case: all dead already, one rmdir is all. */
     *ret_left = 0;
+    if (statfs(path, &fs) < 0)
+        return errno == ENOENT ? 0 : -errno;
+    if (!is_group(&fs))
+        return -ENOTSUP;
+    /* The usual case: all dead already, one rmdir is all. */
     if (rmdir(path) == 0 || errno == ENOENT)
         return 0;
     for (int pause_ms = 1;; pause_ms = pause_ms < 20 ? pause_ms * 2 : 20) {

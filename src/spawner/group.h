@@ -32,7 +32,8 @@ int group_make(const struct msg_group *step, uint32_t slot, struct group *ret);
 int group_check(const struct msg_group *step, const struct group *group, const char *cgroups);
 
 /* Kills all that lives in the group and below, waits until it is empty, removes it depth first.
- * Works from any state, also when it does not exist.  -EBUSY when something is left after
+ * Works from any state, also when it does not exist; -ENOTSUP for a directory that is no group,
+ * which is not touched.  -EBUSY when something is left after
  * timeout_ms; *ret_left counts it. */
 int group_sweep(const char *path, int timeout_ms, uint32_t *ret_left);
 

@@ -226,6 +226,18 @@ static void sweeping_nothing_is_done_at_once(void **state)
     assert_int_equal(group_sweep("/no/such/place/at/all", 1000, &left), 0);
 }
 
+static void only_groups_are_ever_removed(void **state)
+{
+    char dir[] = "/tmp/glovebox-no-group-XXXXXX";
+    uint32_t left = 9;
+
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    assert_int_equal(group_sweep(dir, 100, &left), -ENOTSUP);
+    assert_int_equal(left, 0);
+    assert_int_equal(rmdir(dir), 0);
+}
+
 static void sweep_of(const char *tree, bool is_v2)
 {
     struct msg_group step = step_in(tree, is_v2);
@@ -322,6 +334,7 @@ int main(void)
         cmocka_unit_test(a_leaf_is_what_one_is_born_in),
         cmocka_unit_test(membership_is_read_from_whole_names),
         cmocka_unit_test(sweeping_nothing_is_done_at_once),
+        cmocka_unit_test(only_groups_are_ever_removed),
         cmocka_unit_test(whatever_lives_below_a_group_goes_with_it),
         cmocka_unit_test(in_v2_too),
         cmocka_unit_test(neighbours_live_on),
