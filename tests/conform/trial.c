@@ -150,6 +150,22 @@ static void remove_below(int dir_fd, const char *name)
     (void)unlinkat(dir_fd, name, AT_REMOVEDIR);
 }
 
+/* What a test that failed had put there itself; with processes in it a group stays. */
+static void remove_groups(const struct ledger_scope *scope)
+{
+    for (size_t i = 0; i < scope->n_trees; i++) {
+        cleanup_close int tree = open(scope->trees[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        DIR *dir = tree < 0 ? NULL : opendir(scope->trees[i]);
+        const struct dirent *entry;
+
+        while (dir && (entry = readdir(dir)) != NULL)
+            if (strncmp(entry->d_name, scope->tag, strlen(scope->tag)) == 0)
+                remove_below(tree, entry->d_name);
+        if (dir)
+            closedir(dir);
+    }
+}
+
 static void remove_run_dir(const char *path)
 {
     cleanup_close int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -206,6 +222,8 @@ static int teardown(void **state)
                     t->before.groups, now.groups, t->before.processes, now.processes,
                     t->before.children, now.children, t->before.fds, now.fds, t->before.mounts,
                     now.mounts);
+    if (r < 0)
+        remove_groups(&t->scope);
     remove_run_dir(t->run_dir);
     free(t);
     return r;
