@@ -122,6 +122,19 @@ static int attributes_init(posix_spawnattr_t *attributes)
     return r == 0 ? posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGDEF) : r;
 }
 
+/* The control socket, and nothing of the caller's: whoever reads our output must see its end when
+ * we end, not when the spawner has finished. */
+static int actions_add(posix_spawn_file_actions_t *actions, int control)
+{
+    int r = posix_spawn_file_actions_adddup2(actions, control, CONTROL_FD);
+
+    if (r == 0)
+        r = posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDWR, 0);
+    if (r == 0)
+        r = posix_spawn_file_actions_adddup2(actions, STDIN_FILENO, STDOUT_FILENO);
+    return r == 0 ? posix_spawn_file_actions_adddup2(actions, STDIN_FILENO, STDERR_FILENO) : r;
+}
+
 static int program_start(int program, int control, pid_t *ret_pid)
 {
     posix_spawn_file_actions_t actions;
@@ -137,7 +150,7 @@ static int program_start(int program, int control, pid_t *ret_pid)
     (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", program);
     r = attributes_init(&attributes);
     if (r == 0)
-        r = posix_spawn_file_actions_adddup2(&actions, control, CONTROL_FD);
+        r = actions_add(&actions, control);
     if (r == 0)
         r = posix_spawn(ret_pid, path, &actions, &attributes, argv, env);
     (void)posix_spawnattr_destroy(&attributes);
