@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "box/box.h"
+#include "box/link.h"
 #include "run/environment.h"
 #include "run/language.h"
 #include "run/result.h"
@@ -270,13 +271,29 @@ static uint64_t ttl_of(const struct run_request *request)
     return steps * request->box->limits.wall_ms + (has_files ? TTL_FILES_MS : TTL_SLACK_MS);
 }
 
+/* A box that was lost before all was told: how its program ended is not certain enough to be told.
+ */
+static void note_lost(struct run_result *result)
+{
+    struct run_step *step;
+
+    if (result->n_steps == 0)
+        return;
+    step = &result->steps[result->n_steps - 1];
+    step->facts.is_lost = true;
+    step->verdict = verdict_of(&step->facts);
+}
+
 static int run_and_close(struct execution *x, struct gb_err *err)
 {
     int r = run_in_box(x, err);
+    bool is_settled = box_settle(x->box, NULL) == 0;
     uint32_t survivors;
 
-    if (box_settle(x->box, NULL) == 0)
+    if (is_settled)
         note_receipt(x);
+    if (!is_settled || (r < 0 && link_is_lost(box_link(x->box))))
+        note_lost(x->result);
     if (r == 0 && x->request->leaves_box) {
         box_leave(x->box);
         return 0;
