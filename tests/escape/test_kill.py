@@ -1,0 +1,320 @@
+# SPDX-License-Identifier: Apache-2.0
+"""kill -9 of any of our processes at any moment (L01, L04).
+
+The command, its spawner, the glove, and pairs of them, at moments spread over the life of a run.
+Within 2 s nothing of that box is left: no process, mount, group, namespace or directory, and nobody
+had to start another box for it.  Only when the spawner dies together with the command, or after it (a
+command that has told its result does not wait for the box to be removed), nobody is there to remove
+the empty groups: the next box does.  A run whose box was killed is never told as ok.
+
+Moments are drawn at random; GLOVEBOX_SEED repeats them.  GLOVEBOX_PROOF asks for many more.
+"""
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+
+import pytest
+
+from lib import box, host, ledger as books
+
+# 2 s of the promise, ten times on a shared machine.
+GONE_WITHIN = 20
+MOMENTS = 400 if os.environ.get("GLOVEBOX_PROOF") else 15
+SEED = int(os.environ.get("GLOVEBOX_SEED", time.time_ns() % 1_000_000))
+
+# Takes the whole range of a short life: files in, compile-free start, output, children, files out.
+PROGRAM = "echo ready; (setsid sleep 1000 &); cat >/dev/null; echo end"
+
+
+def processes_of(command_pid):
+    """name -> pid of what lives now: command, spawner, glove, run."""
+    found = {"command": command_pid}
+    for process in host.descendants(command_pid):
+        if process.depth > 1 and process.inner_pid == 1:
+            found.setdefault("glove", process.pid)
+        elif process.depth > 1:
+            found.setdefault("run", process.pid)
+        else:
+            found.setdefault("spawner", process.pid)
+    return found
+
+
+class Victim:
+    """A command that is going to lose one of its processes."""
+
+    def __init__(self, place, code=PROGRAM, **request):
+        words = box.command(code, language="sh", stdin=b"", **request)
+        self.words = words
+        self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, env=box.environment(), cwd=place.cwd)
+        self.seen = {}
+
+    def look(self):
+        """The processes that ever were, so that their end can be waited for."""
+        for process in host.descendants(self.process.pid):
+            self.seen.setdefault(process.pid, process)
+
+    def kill(self, *names):
+        """SIGKILL to those of the names that live, the command last looked up but first hit."""
+        self.look()
+        pids = processes_of(self.process.pid)
+        targets = [pids[name] for name in names if name in pids]
+        for pid in targets:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        return [name for name in names if name in pids]
+
+    def end(self):
+        """Closes its input; its result."""
+        try:
+            out, err = self.process.communicate(timeout=GONE_WITHIN)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise AssertionError(f"hangs, or somebody keeps its output open: {self.words}") from None
+        return box.Result(self.words, self.process.returncode, out, err, 0, False)
+
+    def assert_gone(self, what="", groups_may_stay=False):
+        """Nothing of the box is left; what the ledger would find at the end is found here at once."""
+        def left():
+            host.reap_orphans()
+            found = [str(p) for p in self.seen.values() if p.is_alive()]
+            found += books.own_processes() + books.own_namespaces()
+            if not groups_may_stay:
+                found += books.own_groups() + books.run_directory()
+            return found
+
+        assert host.until(lambda: not left(), GONE_WITHIN), (what, left())
+
+
+@pytest.fixture(scope="module")
+def life():
+    """How long a short run takes here, in seconds."""
+    from lib import place as places
+    with places.fresh():
+        return sorted(box.run("exit 0", language="sh").seconds for _ in range(7))[3]
+
+
+def test_the_spawner_holds_nothing_of_the_callers(place):
+    """Else a reader of the command's output would wait for the spawner too."""
+    victim = Victim(place)
+    assert host.until(lambda: "run" in processes_of(victim.process.pid), 30)
+    spawner = processes_of(victim.process.pid)["spawner"]
+    held = [host.readlink(f"/proc/{spawner}/fd/{number}") for number in range(3)]
+    assert victim.end().returncode == 0
+    assert held == ["/dev/null"] * 3
+
+
+# ---- when it stands -----------------------------------------------------------------------------
+
+STANDING = [("command",), ("spawner",), ("glove",), ("run",), ("command", "glove"), ("spawner", "glove"),
+            ("command", "run"), ("spawner", "run"), ("glove", "run")]
+
+
+@pytest.mark.parametrize("names", STANDING, ids="+".join)
+def test_L01_killed_while_a_program_runs(place, names):
+    victim = Victim(place, as_json="command" not in names)
+    assert host.until(lambda: "run" in processes_of(victim.process.pid), 30)
+    started = time.monotonic()
+    assert victim.kill(*names) == list(names)
+    if "command" in names:
+        victim.process.stdin.close()
+        victim.process.wait(GONE_WITHIN)
+        victim.process.stdout.close()
+        victim.process.stderr.close()
+    else:
+        result = victim.end()
+        expected = ("signal", 137) if names == ("run",) else ("sandbox_error", 125)
+        assert (result.verdict, result.returncode) == expected, result
+        assert result.survivors == 0, result
+    victim.assert_gone()
+    assert time.monotonic() - started < GONE_WITHIN
+
+
+def test_L01_command_and_spawner_at_once_leave_at_most_groups_to_the_next(place):
+    victim = Victim(place)
+    assert host.until(lambda: "run" in processes_of(victim.process.pid), 30)
+    victim.look()
+    # Stopped first, so that neither can clean up after the other.
+    pids = processes_of(victim.process.pid)
+    for name in ("command", "spawner"):
+        os.kill(pids[name], signal.SIGSTOP)
+    for name in ("command", "spawner"):
+        os.kill(pids[name], signal.SIGKILL)
+    victim.process.stdin.close()
+    victim.process.wait(GONE_WITHIN)
+    victim.process.stdout.close()
+    victim.process.stderr.close()
+    victim.assert_gone(groups_may_stay=True)
+    assert box.run("exit 0", language="sh").verdict == "ok"
+    assert host.until(lambda: not books.own_groups() and not books.run_directory(), 5), books.own_groups()
+
+
+def test_L01_a_spawner_that_dies_after_its_command_leaves_at_most_groups_to_the_next(place):
+    """It is held up until the command has ended, and then killed before it could do anything."""
+    victim = Victim(place)
+    assert host.until(lambda: "run" in processes_of(victim.process.pid), 30)
+    victim.look()
+    spawner = processes_of(victim.process.pid)["spawner"]
+    os.kill(spawner, signal.SIGSTOP)
+    try:
+        result = victim.end()
+    finally:
+        os.kill(spawner, signal.SIGKILL)
+    assert (result.verdict, result.returncode, result.survivors) == ("ok", 0, 0), result
+    victim.assert_gone(groups_may_stay=True)
+    assert box.run("exit 0", language="sh").verdict == "ok"
+    assert host.until(lambda: not books.own_groups() and not books.run_directory(), 5), books.own_groups()
+
+
+def test_L01_leftovers_of_many_are_swept_by_as_many(place):
+    """Five boxes lose both guardians; afterwards five boxes at once find clean slots."""
+    victims = [Victim(place) for _ in range(5)]
+    for victim in victims:
+        assert host.until(lambda v=victim: "run" in processes_of(v.process.pid), 30)
+        victim.look()
+    for victim in victims:
+        pids = processes_of(victim.process.pid)
+        for signo in (signal.SIGSTOP, signal.SIGKILL):
+            for name in ("command", "spawner"):
+                os.kill(pids[name], signo)
+    for victim in victims:
+        victim.process.stdin.close()
+        victim.process.wait(GONE_WITHIN)
+        victim.process.stdout.close()
+        victim.process.stderr.close()
+    for victim in victims:
+        victim.assert_gone(groups_may_stay=True)
+    living = [Victim(place, "cat; exit 7") for _ in range(5)]
+    for one in living:
+        assert host.until(lambda v=one: "run" in processes_of(v.process.pid), 30)
+    for one in living:
+        assert one.end().returncode == 7
+    assert host.until(lambda: not books.own_groups() and not books.run_directory(), 5), books.own_groups()
+
+
+def test_L04_a_stopped_glove_is_noticed(place):
+    """It answers no more: the limit of the run still holds."""
+    victim = Victim(place, timeout=2)
+    assert host.until(lambda: "run" in processes_of(victim.process.pid), 30)
+    victim.look()
+    os.kill(processes_of(victim.process.pid)["glove"], signal.SIGSTOP)
+    result = victim.end()
+    assert result.verdict in ("timeout", "sandbox_error") and result.survivors == 0, result
+    victim.assert_gone()
+
+
+def test_L04_a_stopped_spawner_does_not_keep_a_run_alive(place):
+    victim = Victim(place, timeout=1.5)
+    assert host.until(lambda: "run" in processes_of(victim.process.pid), 30)
+    victim.look()
+    spawner = processes_of(victim.process.pid)["spawner"]
+    os.kill(spawner, signal.SIGSTOP)
+    run = [p for p in victim.seen.values() if p.depth > 1 and p.inner_pid != 1]
+    try:
+        assert host.until(lambda: not any(p.is_alive() for p in run), GONE_WITHIN)
+    finally:
+        os.kill(spawner, signal.SIGCONT)
+    result = victim.end()
+    assert (result.verdict, result.survivors) == ("timeout", 0), result
+    victim.assert_gone()
+
+
+# ---- at any moment ------------------------------------------------------------------------------
+
+ANY = [("command",), ("spawner",), ("glove",), ("command", "glove"), ("spawner", "glove")]
+
+
+def pause_until(moment):
+    """Spins: a sleep would be far too coarse for the moments meant here."""
+    while time.monotonic() < moment:
+        pass
+
+
+def spawner_of(pid):
+    """Quicker than a look at all processes: the first child."""
+    words = host.read(f"/proc/{pid}/task/{pid}/children").split()
+    return int(words[0]) if words else None
+
+
+def glove_of(pid):
+    spawner = spawner_of(pid)
+    return spawner_of(spawner) if spawner else None
+
+
+def strike(victim, names):
+    """Kills those that are there at this moment."""
+    pid = victim.process.pid
+    found = {"command": pid, "spawner": spawner_of(pid), "glove": glove_of(pid)}
+    hit = [name for name in names if found[name]]
+    for name in hit:
+        try:
+            os.kill(found[name], signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    return hit
+
+
+@pytest.mark.parametrize("names", ANY, ids="+".join)
+def test_L01_killed_at_random_moments(place, life, names):
+    rng = random.Random(f"{SEED}{names}")
+    for index in range(MOMENTS):
+        start = time.monotonic()
+        victim = Victim(place, "echo ready; exit 0")
+        delay = rng.uniform(0, life * 1.3)
+        pause_until(start + delay)
+        victim.look()
+        hit = strike(victim, names)
+        what = f"GLOVEBOX_SEED={SEED} number {index}, {hit} after {delay * 1000:.2f} of {life * 1000:.1f} ms"
+        result = victim.end()
+        check_answer(result, hit, what)
+        has_left = "spawner" in hit and result.returncode == 0
+        victim.assert_gone(f"{what}: {result}", groups_may_stay=has_left)
+    assert box.run("exit 0", language="sh").verdict == "ok"
+
+
+def check_answer(result, hit, what):
+    """Killed itself it says nothing or all; otherwise ok only with the whole output, or an error."""
+    if "command" in hit and result.returncode == -signal.SIGKILL:
+        assert result.out == b"" or json.loads(result.out)["verdict"] == "ok", (what, result)
+        return
+    if result.returncode == 0:
+        assert (result.verdict, result.stdout) == ("ok", "ready\n"), (what, result)
+        return
+    assert (result.returncode, result.verdict) == (125, "sandbox_error"), (what, result)
+    assert result.error["message"] and result.survivors == 0, (what, result)
+
+
+def test_L01_killed_at_random_moments_of_a_longer_life(place, life):
+    """With files in and out and a workspace: half-written files stay out of sight."""
+    folder = place.cwd / "project"
+    folder.mkdir()
+    for index in range(30):
+        (folder / f"f{index}").write_bytes(b"x" * 100000)
+    rng = random.Random(f"{SEED}longer")
+    code = "for f in f*; do printf y >>$f; done; echo ready; exit 0"
+    for index in range(MOMENTS):
+        names = rng.choice(ANY)
+        start = time.monotonic()
+        victim = Victim(place, code, workspace=folder)
+        delay = rng.uniform(0, life * 3)
+        pause_until(start + delay)
+        victim.look()
+        hit = strike(victim, names)
+        what = f"GLOVEBOX_SEED={SEED} number {index}, {hit} after {delay * 1000:.2f} ms"
+        result = victim.end()
+        check_answer(result, hit, what)
+        has_left = "spawner" in hit and result.returncode == 0
+        victim.assert_gone(f"{what}: {result}", groups_may_stay=has_left)
+        for path in folder.iterdir():
+            size = path.stat().st_size
+            if path.name.startswith(".glovebox"):
+                assert "command" in hit, (what, path)
+                path.unlink()
+            else:
+                assert size >= 100000, (what, path, size)
+    assert box.run("exit 0", language="sh").verdict == "ok"
