@@ -280,6 +280,9 @@ static void note_lost(struct run_result *result)
     if (result->n_steps == 0)
         return;
     step = &result->steps[result->n_steps - 1];
+    /* What we killed it for is known all the same. */
+    if (step->facts.cause != KILL_CAUSE_NONE)
+        return;
     step->facts.is_lost = true;
     step->verdict = verdict_of(&step->facts);
 }
