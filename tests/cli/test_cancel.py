@@ -43,7 +43,7 @@ def test_the_program_cannot_refuse(name):
         living.process.send_signal(signal.SIGINT)
         result = living.result(20)
     assert (result.verdict, result.returncode, result.survivors) == ("cancelled", 130, 0), result
-    assert not [p for p in known if p.is_alive()]
+    assert host.until(lambda: not [p for p in known if p.is_alive()], 20)
 
 
 def test_without_json_the_output_so_far_was_passed_on():
