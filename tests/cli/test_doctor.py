@@ -144,7 +144,8 @@ def test_the_plan_shows_toolchains():
 
 @pytest.mark.parametrize("words, part", [
     (["--plan", "--delegate", "x"], "exclude"), (["--delegate", ""], "no user's name"),
-    (["--delegate", "../x"], "no user's name"), (["--delegate", "-x"], "-x"), (["--delegate", "no-such-user"], "no-such-user"),
+    (["--delegate", "../x"], "no user's name"), (["--delegate", "-x"], "-x"),
+    (["--delegate", "no-such-user"], "no-such-user"),
     (["--delegate", "root"], "root"), (["extra"], "extra"), (["--delegate"], "--delegate"),
 ])
 def test_wrong_words(words, part):
