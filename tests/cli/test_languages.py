@@ -9,6 +9,7 @@ CPU): in a check one program of Go does everything, with GLOVEBOX_PROOF it takes
 import collections
 import os
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -94,11 +95,14 @@ BROKEN = {
 COMPILER_EXITS = {"typescript": 1, "c": 1, "cpp": 1, "go": 1, "rust": 1, "java": 1}
 
 
-def rustup_toolchain():
-    """The tree of a compiler that rustup keeps in a home directory."""
-    home = Path(os.environ.get("RUSTUP_HOME") or Path(os.path.expanduser("~root")) / ".rustup")
-    found = sorted(home.glob("toolchains/*/bin/rustc"))
-    return found[-1].parents[1] if found else None
+def rust_toolchain():
+    """The tree of a compiler outside /usr, which may be rustup's; None without one."""
+    rustc = shutil.which("rustc")
+    if not rustc:
+        return None
+    told = subprocess.run([rustc, "--print", "sysroot"], capture_output=True, text=True, check=False)
+    tree = Path(told.stdout.strip())
+    return tree if told.returncode == 0 and (tree / "bin" / "rustc").exists() else None
 
 
 def in_usr(program):
@@ -109,7 +113,7 @@ def in_usr(program):
 def toolchains(name):
     """What --toolchain must show so that the language can run."""
     if name == "rust" and not in_usr("rustc"):
-        tree = rustup_toolchain()
+        tree = rust_toolchain()
         return [tree] if tree else []
     return []
 
