@@ -48,6 +48,8 @@ class Victim:
     def __init__(self, place, code=PROGRAM, **request):
         words = box.command(code, language="sh", stdin=b"", **request)
         self.words = words
+        # The suite's own helpers, such as the canaries of other tests, stay.
+        self.bystanders = {process.pid for process in host.descendants(os.getpid())}
         self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, env=box.environment(), cwd=place.cwd)
         self.seen = {}
@@ -83,7 +85,8 @@ class Victim:
         def left():
             host.reap_orphans()
             found = [str(p) for p in self.seen.values() if p.is_alive()]
-            found += books.own_processes() + books.own_namespaces()
+            found += [str(p) for p in host.descendants(os.getpid()) if p.pid not in self.bystanders]
+            found += books.own_namespaces()
             if not groups_may_stay:
                 found += books.own_groups() + books.run_directory()
             return found
