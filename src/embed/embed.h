@@ -14,5 +14,5 @@ struct embed {
     size_t size;
 };
 
-extern const struct embed embed_glove;   /* static ELF program, PID 1 of every box */
-extern const struct embed embed_spawner; /* static ELF program that builds native boxes */
+extern const struct embed
+    embed_spawner; /* static ELF program that builds a native box and becomes its PID 1 */

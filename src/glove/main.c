@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* glove/main.c - where PID 1 of a box begins.
+/* glove/main.c - where the glove begins as a program of its own.
  *
  * Started without arguments and without an environment; descriptor 3 is the link, 0-2 are
- * /dev/null.
+ * /dev/null.  In a native box the spawner's child becomes the glove without this.
  */
-#include "glove/glove.h"
+#include "glove/start.h"
 
 #define LINK_FD 3
 
-static struct glove glove;
-
 int main(void)
 {
-    const struct glove_config config = { .link_in = LINK_FD, .link_out = LINK_FD };
-
-    return glove_main(&glove, &config);
+    return glove_start(LINK_FD);
 }

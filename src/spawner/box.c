@@ -332,11 +332,10 @@ static int start_child(struct box *box, int control_fd, struct failure *ret)
     return settle_child(box, go_out, ret);
 }
 
-/* The glove's program, its end of the link and the trees belong to the child alone now: as long as
- * the spawner held a copy of the link, the glove's end would go unnoticed. */
+/* The glove's end of the link and the trees belong to the child alone now: as long as the spawner
+ * held a copy of the link, the glove's end would go unnoticed. */
 static void drop_child_fds(struct plan *plan)
 {
-    close(plan->glove_fd);
     close(plan->link_fd);
     for (size_t i = 0; i < plan->n_steps; i++)
         if (plan->steps[i].tree >= 0)

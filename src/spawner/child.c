@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spawner/child.c - the first process of a box, from its clone to the glove's exec.
+/* spawner/child.c - the first process of a box, from its clone until it is the glove.
  *
  * Everything is built in a staging directory, a tmpfs that covers one directory of the host in this
  * mount namespace only:
@@ -27,6 +27,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -35,6 +36,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/sys.h"
+#include "glove/start.h"
 
 /* A directory that every host has and no plan needs under its host path once the trees are open. */
 #define STAGING_POINT "/usr"
@@ -43,9 +45,6 @@
 
 #define TREE_NONE    (-1)
 #define TREE_MISSING (-2)
-
-/* The glove finds its link here. */
-#define GLOVE_LINK_FD 3
 
 struct builder {
     struct plan *plan;
@@ -486,6 +485,7 @@ static const struct {
 /* ---- the order of things -------------------------------------------------------------------- */
 
 static void die(const struct child *child, const struct failure *failure) __attribute__((noreturn));
+static void become_glove(const struct child *child) __attribute__((noreturn));
 
 void failure_send(int control_fd, const struct failure *failure)
 {
@@ -626,39 +626,25 @@ static int pivot(const struct builder *b)
     return 0;
 }
 
-/* Descriptors of the glove: 0-2 its own /dev/null, the link, nothing else. */
-static int hand_over_fds(const struct child *child, int *ret_glove_fd)
+/* Standard streams of the glove are the box's own /dev/null, never the host's. */
+static int leave_host_streams(void)
 {
-    int glove = fcntl(child->plan->glove_fd, F_DUPFD_CLOEXEC, 16);
-    int link = fcntl(child->plan->link_fd, F_DUPFD_CLOEXEC, 16);
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC | O_NOCTTY);
+    cleanup_close int null = open("/dev/null", O_RDWR | O_CLOEXEC | O_NOCTTY);
 
-    if (glove < 0 || link < 0 || null < 0)
-        return -1;
-    for (int fd = 0; fd < GLOVE_LINK_FD; fd++)
-        if (dup2(null, fd) < 0)
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (null < 0 || dup2(null, fd) < 0)
             return -1;
-    if (dup2(link, GLOVE_LINK_FD) < 0)
-        return -1;
-    *ret_glove_fd = glove;
-    return (int)syscall(SYS_close_range, GLOVE_LINK_FD + 1, ~0U, SYS_CLOSE_RANGE_CLOEXEC);
+    return 0;
 }
 
-static void become_glove(struct child *child)
+/* Without an exec: the glove is linked into this program, and an exec would only load it again.
+ * It begins by closing every descriptor but the link, and by hiding its memory. */
+static void become_glove(const struct child *child)
 {
-    char name[] = "glove";
-    char *argv[] = { name, NULL };
-    char *env[] = { NULL };
-    int control = fcntl(child->control_fd, F_DUPFD_CLOEXEC, 16);
-    int glove = -1;
-
-    if (control < 0)
-        die_at(child, 0, SPAWN_WHERE_EXEC, 0, "");
-    child->control_fd = control;
-    if (hand_over_fds(child, &glove) < 0)
-        die_at(child, 0, SPAWN_WHERE_EXEC, 0, "/dev/null");
-    (void)syscall(SYS_execveat, glove, "", argv, env, AT_EMPTY_PATH);
-    die_at(child, 0, SPAWN_WHERE_EXEC, 0, "the glove");
+    if (leave_host_streams() < 0)
+        die_at(child, 0, SPAWN_WHERE_STREAMS, 0, "/dev/null");
+    (void)prctl(PR_SET_NAME, "glove");
+    _exit(glove_start(child->plan->link_fd));
 }
 
 /* The namespaces that are not made by the clone itself, and what belongs to them. */
@@ -707,5 +693,4 @@ void child_main(struct child *child)
     build(child, &b);
     umask(022);
     become_glove(child);
-    _exit(1);
 }

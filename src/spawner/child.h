@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spawner/child.h - the first process of a box, from its clone to the glove's exec.
+/* spawner/child.h - the first process of a box, from its clone until it is the glove.
  *
- * No malloc, no locks, no log between clone and exec.  A failure goes straight to the host, as one
+ * No malloc, no locks, no log between the two.  A failure goes straight to the host, as one
  * frame on the control socket: nobody has to wait for this process.  That the glove runs, the host
  * sees by its greeting.
  */

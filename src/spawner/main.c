@@ -25,7 +25,7 @@
 #include "spawner/box.h"
 
 #define CONTROL_FD     3
-#define PLAN_FDS       3
+#define PLAN_FDS       2
 #define SWEEP_AGAIN_MS 1000
 
 struct spawner {

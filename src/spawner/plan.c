@@ -8,15 +8,14 @@
 static int plan_begin(struct plan *plan, const int *fds, size_t n_fds)
 {
     int r = plan_decode(plan, 0, &plan->head);
-    size_t want = r == 0 && plan->head.flags & PLAN_FLAG_SWEEP ? 1 : 3;
+    size_t want = r == 0 && plan->head.flags & PLAN_FLAG_SWEEP ? 1 : 2;
 
     if (r < 0)
         return r;
     if (n_fds != want || plan->head.n_slots == 0)
         return -EPROTO;
     plan->slots_fd = fds[n_fds - 1];
-    plan->glove_fd = want == 3 ? fds[0] : -1;
-    plan->link_fd = want == 3 ? fds[1] : -1;
+    plan->link_fd = want == 2 ? fds[0] : -1;
     return 0;
 }
 

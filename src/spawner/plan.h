@@ -26,7 +26,6 @@ struct plan_step {
 
 struct plan {
     struct msg_plan head;
-    int glove_fd;
     int link_fd;
     int slots_fd;
     size_t n_steps;

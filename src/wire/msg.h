@@ -131,7 +131,7 @@ enum spawn_where {
     SPAWN_WHERE_STEP,
     SPAWN_WHERE_PIVOT,
     SPAWN_WHERE_NET,
-    SPAWN_WHERE_EXEC,
+    SPAWN_WHERE_STREAMS,
 };
 
 /* Where in the glove a request failed. */

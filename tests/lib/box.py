@@ -188,7 +188,7 @@ class Living:
 
     @property
     def spawner(self):
-        return next(p.pid for p in self.below() if "glovebox-spawner" in p.exe)
+        return next(p.pid for p in self.below() if p.depth == 1 and "glovebox-spawner" in p.exe)
 
     @property
     def glove(self):

@@ -28,7 +28,7 @@ LAYERS = {
     "embed": "",
     "wire": "base",
     "glove": "wire",
-    "spawner": "wire",
+    "spawner": "glove",
     "json": "base",
     "net": "json",
     "engine": "net",

@@ -336,20 +336,17 @@ int spawn_lost(struct spawn *spawn, struct gb_err *err)
 
 int spawn_begin(struct spawn *spawn, const struct buf *plan, int *ret_link_fd, struct gb_err *err)
 {
-    cleanup_close int glove = fd_sealed("glovebox-glove", embed_glove.data, embed_glove.size);
     cleanup_close int ours = -1;
     cleanup_close int theirs = -1;
     int pair[2];
     int r;
 
-    if (glove < 0)
-        return gb_fail(err, glove, GB_BLAME_HOST, "making the glove: %s", strerror(-glove));
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
         return gb_fail_sys(err, "making a socket");
     ours = pair[0];
     theirs = pair[1];
     spawn->has_plan = true;
-    r = send_plan(spawn, plan, (int[]){ glove, theirs, spawn->slots_fd }, 3, err);
+    r = send_plan(spawn, plan, (int[]){ theirs, spawn->slots_fd }, 2, err);
     if (r == 0)
         r = await_groups(spawn, clock_after_ms(BUILD_MS), err);
     if (r == 0)
