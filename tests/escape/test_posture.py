@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The posture of a living box, compared exactly with posture.json; later runs with first ones (C25)."""
+import difflib
 import json
 import re
 import subprocess
@@ -11,7 +12,7 @@ import sheet as sheets
 from lib import box, host, posture
 
 EXPECTED = Path(__file__).parent / "posture.json"
-LIMITED = ("memory", "pids", "cpu", "cpuacct")
+LIMITED = ("memory", "pids", "cpu")
 
 
 @pytest.fixture
@@ -217,5 +218,7 @@ def test_C25_boxes_one_after_another_look_alike(probe):
         result = box.run(argv=["./probe", "status"], files=[(probe, "probe")])
         assert result.verdict == "ok", result
         text = re.sub(r"\[\d+\]", "[]", without_numbers(result.stdout))
+        # The one before may still be on its way out: then this one has other ids, of another slot.
+        text = re.sub(r"\b([ug]id)=\d+", r"\1=N", text)
         seen.add(re.sub(r"(?m)^\d+ \d+ \d+:\d+ ", "", text))
-    assert len(seen) == 1
+    assert len(seen) == 1, "\n".join(difflib.unified_diff(*(text.splitlines() for text in sorted(seen)[:2])))

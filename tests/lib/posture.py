@@ -121,8 +121,8 @@ def limits(pid):
     return found
 
 
-# Hierarchies that carry a limit or a counter, and v2's, which kills and freezes.
-LIMITED = ("memory", "pids", "cpu", "cpuacct", "")
+# Hierarchies that carry a limit, and v2's, which kills, freezes and counts CPU time.
+LIMITED = ("memory", "pids", "cpu", "")
 
 
 def box_group(path):

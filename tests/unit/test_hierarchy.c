@@ -148,15 +148,16 @@ static void check_hybrid(void)
     bind_tree("unified", "unified");
     hierarchies_find(0, &h);
     CHECK(h.layout == LAYOUT_HYBRID);
-    CHECK(h.n == 5);
+    CHECK(h.n == 4);
     CHECK(h.missing == 0);
     CHECK(h.can_group_runs);
+    CHECK(!item_of(&h, "cpuacct")); /* the v2 tree counts */
+    CHECK(item_of(&h, "")->counts_cpu && !item_of(&h, "cpu")->counts_cpu);
     CHECK(item_of(&h, "") && item_of(&h, "")->is_v2 && item_of(&h, "")->wall == WALL_KILL);
     CHECK(strcmp(item_of(&h, "memory")->dir, TOP "/memory") == 0);
 }
 
-/* systemd mounts cpu and cpuacct together and makes two names of it: one group, which has both the
- * limit and the counter. */
+/* systemd mounts cpu and cpuacct together and makes two names of it: one group, of both. */
 static void check_joined(void)
 {
     struct hierarchies h;
@@ -171,7 +172,8 @@ static void check_joined(void)
     CHECK(h.layout == LAYOUT_HYBRID);
     CHECK(h.n == 4);
     CHECK(h.missing == 0);
-    CHECK(item_of(&h, "cpu") && item_of(&h, "cpu")->counts_cpu);
+    CHECK(item_of(&h, "cpu") && item_of(&h, "cpu")->has_cpuacct);
+    CHECK(item_of(&h, "")->counts_cpu && !item_of(&h, "cpu")->counts_cpu);
     CHECK(!item_of(&h, "cpuacct"));
 }
 

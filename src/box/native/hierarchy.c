@@ -63,19 +63,27 @@ static bool is_same_dir(const char *a, const char *b)
            st.st_ino == other.st_ino;
 }
 
+/* cpu and cpuacct are often one tree under two names. */
+static bool join_cpu(struct hierarchies *h, const char *tree)
+{
+    struct hierarchy *last = h->n > 0 ? &h->items[h->n - 1] : NULL;
+
+    if (!last || strcmp(last->controller, "cpu") != 0 || !is_same_dir(tree, TOP "/cpu"))
+        return false;
+    last->has_cpuacct = true;
+    return true;
+}
+
 static void add(struct hierarchies *h, const char *controller, enum wall wall, bool is_v2,
                 const char *dir)
 {
     struct hierarchy *item = &h->items[h->n];
-    bool counts_cpu = strcmp(controller, "cpuacct") == 0;
 
-    /* cpu and cpuacct are often one tree under two names. */
-    if (h->n > 0 && is_same_dir(dir, h->items[h->n - 1].dir)) {
-        h->items[h->n - 1].counts_cpu |= counts_cpu;
-        return;
-    }
     *item = (struct hierarchy){
-        .controller = controller, .wall = wall, .is_v2 = is_v2, .counts_cpu = counts_cpu
+        .controller = controller,
+        .wall = wall,
+        .is_v2 = is_v2,
+        .has_cpuacct = strcmp(controller, "cpuacct") == 0,
     };
     (void)snprintf(item->dir, sizeof(item->dir), "%s", dir);
     h->n++;
@@ -83,13 +91,13 @@ static void add(struct hierarchies *h, const char *controller, enum wall wall, b
 
 /* ---- parents that are not root's ------------------------------------------------------------ */
 
-static void delegated_dir(const char *tree, uid_t uid, char dir[static PATH_MAX])
+static void delegated_dir(const char *tree, uid_t uid, char dir[static GROUP_DIR_SIZE])
 {
-    (void)snprintf(dir, PATH_MAX, "%s/glovebox-user-%u", tree, (unsigned)uid);
+    (void)snprintf(dir, GROUP_DIR_SIZE, "%s/glovebox-user-%u", tree, (unsigned)uid);
 }
 
 /* The path of the present group in a tree ("" names v2's line), from /proc/self/cgroup. */
-static bool present_dir(const char *tree, const char *controller, char dir[static PATH_MAX])
+static bool present_dir(const char *tree, const char *controller, char dir[static GROUP_DIR_SIZE])
 {
     char text[8192];
     char *save = NULL;
@@ -105,10 +113,10 @@ static bool present_dir(const char *tree, const char *controller, char dir[stati
             continue;
         *path++ = '\0';
         if (!list[1] && !controller[0])
-            return snprintf(dir, PATH_MAX, "%s%s", tree, path) < PATH_MAX;
+            return snprintf(dir, GROUP_DIR_SIZE, "%s%s", tree, path) < GROUP_DIR_SIZE;
         for (char *name = strtok_r(list + 1, ",", &names); name; name = strtok_r(NULL, ",", &names))
             if (strcmp(name, controller) == 0)
-                return snprintf(dir, PATH_MAX, "%s%s", tree, path) < PATH_MAX;
+                return snprintf(dir, GROUP_DIR_SIZE, "%s%s", tree, path) < GROUP_DIR_SIZE;
     }
     return false;
 }
@@ -120,10 +128,10 @@ static bool is_ours(const char *dir)
 
 /* The directory to make a box's group in; false when there is none with the right to. */
 static bool find_parent(const char *tree, const char *controller, uid_t uid,
-                        char dir[static PATH_MAX])
+                        char dir[static GROUP_DIR_SIZE])
 {
     if (uid == 0)
-        return snprintf(dir, PATH_MAX, "%s", tree) < PATH_MAX && is_ours(dir);
+        return snprintf(dir, GROUP_DIR_SIZE, "%s", tree) < GROUP_DIR_SIZE && is_ours(dir);
     delegated_dir(tree, uid, dir);
     return is_ours(dir) || (present_dir(tree, controller, dir) && is_ours(dir));
 }
@@ -132,15 +140,22 @@ static bool find_parent(const char *tree, const char *controller, uid_t uid,
 
 static const char no_right[] = "no right to make groups there";
 
-static void find_v1(uid_t uid, struct hierarchies *h)
+/* Boxes of root on a hybrid host have the v2 tree too, which counts CPU time without a controller:
+ * a cpuacct tree of its own would only be one more group to make. */
+static void find_v1(uid_t uid, bool needs_cpuacct, struct hierarchies *h)
 {
     char tree[64];
-    char dir[PATH_MAX];
+    char dir[GROUP_DIR_SIZE];
 
     for (size_t i = 0; i < N_ELEMENTS(controllers); i++) {
         const char *name = controllers[i].controller;
+        bool is_cpuacct = strcmp(name, "cpuacct") == 0;
 
         (void)snprintf(tree, sizeof(tree), TOP "/%s", name);
+        if (is_cpuacct && join_cpu(h, tree))
+            continue;
+        if (is_cpuacct && !needs_cpuacct)
+            continue;
         if (!is_fs(tree, CGROUP_SUPER_MAGIC))
             miss(h, controllers[i].wall, "no such controller is mounted", tree);
         else if (!find_parent(tree, name, uid, dir))
@@ -148,10 +163,16 @@ static void find_v1(uid_t uid, struct hierarchies *h)
         else
             add(h, name, controllers[i].wall, false, dir);
     }
-    /* Whoever is born into a v2 group needs rights on the common ancestor too: root has them. */
-    if (uid == 0 && h->layout == LAYOUT_HYBRID)
-        add(h, "", WALL_KILL, true, TOP "/unified");
-    h->can_group_runs = uid == 0 && h->layout == LAYOUT_HYBRID;
+}
+
+/* Whoever is born into a v2 group needs rights on the common ancestor too: root has them. */
+static void find_hybrid(uid_t uid, struct hierarchies *h)
+{
+    find_v1(uid, uid != 0, h);
+    if (uid != 0)
+        return;
+    add(h, "", WALL_KILL, true, TOP "/unified");
+    h->can_group_runs = true;
 }
 
 static bool has_word(const char *text, const char *word)
@@ -167,8 +188,8 @@ static bool has_word(const char *text, const char *word)
 /* Children have a controller only if the parent passes it on. */
 static void find_v2(uid_t uid, struct hierarchies *h)
 {
-    char dir[PATH_MAX];
-    char path[PATH_MAX + 32];
+    char dir[GROUP_DIR_SIZE];
+    char path[GROUP_DIR_SIZE + 32];
     char text[256];
 
     if (!find_parent(TOP, "", uid, dir)) {
@@ -194,13 +215,16 @@ void hierarchies_find(uid_t uid, struct hierarchies *ret)
     if (is_fs(TOP, CGROUP2_SUPER_MAGIC)) {
         ret->layout = LAYOUT_V2;
         find_v2(uid, ret);
-        return;
-    }
-    if (is_fs(TOP "/unified", CGROUP2_SUPER_MAGIC))
+    } else if (is_fs(TOP "/unified", CGROUP2_SUPER_MAGIC)) {
         ret->layout = LAYOUT_HYBRID;
-    else if (is_fs(TOP "/memory", CGROUP_SUPER_MAGIC))
-        ret->layout = LAYOUT_V1;
-    find_v1(uid, ret);
+        find_hybrid(uid, ret);
+    } else {
+        ret->layout = is_fs(TOP "/memory", CGROUP_SUPER_MAGIC) ? LAYOUT_V1 : LAYOUT_NONE;
+        find_v1(uid, true, ret);
+    }
+    for (size_t i = 0; i < ret->n; i++)
+        ret->items[i].counts_cpu =
+            ret->can_group_runs ? ret->items[i].is_v2 : ret->items[i].has_cpuacct;
 }
 
 /* ---- delegation ----------------------------------------------------------------------------- */
@@ -209,7 +233,7 @@ static int hand_over(const char *dir, uid_t uid, gid_t gid, bool is_v2, struct g
 {
     static const char *const v2_files[] = { "cgroup.procs", "cgroup.threads",
                                             "cgroup.subtree_control" };
-    char path[PATH_MAX + 32];
+    char path[GROUP_DIR_SIZE + 32];
 
     if (mkdir(dir, 0755) < 0 && errno != EEXIST)
         return gb_fail_sys(err, "making the group '%s'", dir);
@@ -223,20 +247,28 @@ static int hand_over(const char *dir, uid_t uid, gid_t gid, bool is_v2, struct g
     return 0;
 }
 
+/* The trees that boxes of others need: of a hybrid host's, those of v1. */
+static void find_for_others(struct hierarchies *ret)
+{
+    hierarchies_find(0, ret);
+    if (ret->layout == LAYOUT_HYBRID) {
+        *ret = (struct hierarchies){ .layout = LAYOUT_HYBRID };
+        find_v1(0, true, ret);
+    }
+}
+
 int hierarchies_delegate(uid_t uid, gid_t gid, char *where, size_t size, struct gb_err *err)
 {
     struct hierarchies h;
-    char dir[PATH_MAX];
+    char dir[GROUP_DIR_SIZE];
     size_t used = 0;
 
-    hierarchies_find(0, &h);
+    find_for_others(&h);
     if (h.missing)
         return gb_fail(err, -ENOENT, GB_BLAME_HOST, "%s", h.reason);
     for (size_t i = 0; i < h.n; i++) {
         int r;
 
-        if (h.items[i].is_v2 && h.layout == LAYOUT_HYBRID)
-            continue;
         delegated_dir(h.items[i].dir, uid, dir);
         r = hand_over(dir, uid, gid, h.items[i].is_v2, err);
         if (r < 0)

@@ -8,7 +8,6 @@
  */
 #pragma once
 
-#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
@@ -24,12 +23,16 @@ enum group_layout {
     LAYOUT_V2,
 };
 
+/* Longer paths are no place for a group: the record of a slot must hold several. */
+#define GROUP_DIR_SIZE 512
+
 struct hierarchy {
     const char *controller; /* "memory"; "" for the v2 tree */
     enum wall wall;
     bool is_v2;
-    bool counts_cpu;    /* v1: CPU time is read here */
-    char dir[PATH_MAX]; /* the parent of a box's group */
+    bool has_cpuacct;         /* v1: the tree is (also) cpuacct's */
+    bool counts_cpu;          /* CPU time is read here */
+    char dir[GROUP_DIR_SIZE]; /* the parent of a box's group */
 };
 
 #define HIERARCHIES_MAX 6

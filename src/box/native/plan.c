@@ -146,7 +146,7 @@ static void knobs_v1(const struct limits *limits, struct allowance more, const c
     } else if (strcmp(controller, "pids") == 0) {
         knob(knobs, "pids.max", limits->pids + more.pids);
     } else if (strcmp(controller, "cpu") == 0) {
-        knob(knobs, "cpu.cfs_period_us", CPU_PERIOD_US);
+        /* A new group's period is CPU_PERIOD_US. */
         knob(knobs, "cpu.cfs_quota_us", limits->cpu_milli * CPU_PERIOD_US / 1000);
     }
 }
@@ -437,7 +437,7 @@ static void compile_groups_view(struct compiler *c)
     put_dir(c, "/sys/fs/cgroup", 0755, 0);
     for (size_t i = 0; i < c->facts->groups.n; i++) {
         const struct hierarchy *h = &c->facts->groups.items[i];
-        bool is_both = strcmp(h->controller, "cpu") == 0 && h->counts_cpu;
+        bool is_both = strcmp(h->controller, "cpu") == 0 && h->has_cpuacct;
         const char *const options[] = { h->controller, is_both ? "cpuacct" : NULL, NULL };
 
         if (!has(c, h->wall))

@@ -49,8 +49,8 @@ static struct counters counters_read(const struct run_group *g)
     struct counters c = { 0 };
 
     if (g->cpu >= 0)
-        c.cpu_ns = g->is_v2 ? read_keyed(g->dirs[g->cpu], "cpu.stat", "usage_usec") * 1000
-                            : read_number(g->dirs[g->cpu], "cpuacct.usage");
+        c.cpu_ns = g->cpu == g->kill ? read_keyed(g->dirs[g->cpu], "cpu.stat", "usage_usec") * 1000
+                                     : read_number(g->dirs[g->cpu], "cpuacct.usage");
     if (g->memory >= 0) {
         c.oom_kills = read_keyed(g->dirs[g->memory],
                                  g->is_v2 ? "memory.events" : "memory.oom_control", "oom_kill");
@@ -171,7 +171,7 @@ static void note_roles(struct run_group *g, size_t i, const struct hierarchy *h)
     if (h->is_v2)
         g->kill = (int)i;
     if (h->is_v2 && g->is_v2)
-        g->memory = g->pids = g->cpu = (int)i;
+        g->memory = g->pids = (int)i;
     if (h->counts_cpu)
         g->cpu = (int)i;
     for (size_t k = 0; k < N_ELEMENTS(roles); k++)
