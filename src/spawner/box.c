@@ -183,6 +183,31 @@ static int group_make_anew(const struct msg_group *step, uint32_t slot, struct g
     return r < 0 ? r : group_make(step, slot, group);
 }
 
+static int fail_group(const struct box *box, size_t i, const struct msg_group *step, int code,
+                      struct failure *ret)
+{
+    return fail(ret, box->group_steps[i], SPAWN_WHERE_GROUP, step->wall, code, box->groups[i].path);
+}
+
+static int groups_limit(const struct box *box, bool is_v2, struct failure *ret)
+{
+    for (size_t i = 0; i < box->n_groups; i++) {
+        struct msg_group step;
+        int r;
+
+        if (box->groups[i].is_v2 != is_v2)
+            continue;
+        (void)plan_decode(box->plan, box->group_steps[i], &step);
+        r = group_limit(&step, &box->groups[i]);
+        if (r < 0)
+            return fail_group(box, i, &step, r, ret);
+    }
+    return 0;
+}
+
+/* The v2 group has its limits at once: what it passes on to groups below is one of them, and the
+ * host makes such groups as soon as it hears of this one.  Those of v1 are written while the child
+ * is busy; it does not become the glove before they are. */
 static int groups_make(struct box *box, struct failure *ret)
 {
     for (size_t i = 0; i < box->n_groups; i++) {
@@ -192,10 +217,9 @@ static int groups_make(struct box *box, struct failure *ret)
         (void)plan_decode(box->plan, box->group_steps[i], &step);
         r = group_make_anew(&step, box->slot.number, &box->groups[i]);
         if (r < 0)
-            return fail(ret, box->group_steps[i], SPAWN_WHERE_GROUP, step.wall, r,
-                        box->groups[i].path);
+            return fail_group(box, i, &step, r, ret);
     }
-    return 0;
+    return groups_limit(box, true, ret);
 }
 
 /* ---- the clone ------------------------------------------------------------------------------ */
@@ -293,7 +317,7 @@ static int clone_child(struct box *box, struct child *child, struct failure *ret
     return 0;
 }
 
-/* The child waits for its ids. */
+/* The child waits for its ids, and once more for its limits.  One that is gone has told why. */
 static int settle_child(struct box *box, int go_fd, struct failure *ret)
 {
     struct idmap map;
@@ -303,8 +327,10 @@ static int settle_child(struct box *box, int go_fd, struct failure *ret)
         r = idmap_apply(box->plan, &map, box->slot.number, box->pid);
     if (r < 0)
         return fail(ret, 0, SPAWN_WHERE_MAP, 0, r, box->plan->head.uid_tool);
-    /* A child that is gone has told why. */
-    (void)fd_write_full(go_fd, "g", 1);
+    (void)fd_write_full(go_fd, "i", 1);
+    if (groups_limit(box, false, ret) < 0)
+        return -1;
+    (void)fd_write_full(go_fd, "l", 1);
     return 0;
 }
 

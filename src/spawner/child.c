@@ -19,6 +19,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <net/if.h>
 #include <sched.h>
 #include <signal.h>
@@ -39,12 +40,10 @@
 #include "glove/start.h"
 
 /* A directory that every host has and no plan needs under its host path once the trees are open. */
-#define STAGING_POINT "/usr"
+#define STAGING_POINT "/sys"
+#define STAGED_ROOT   STAGING_POINT "/root"
 
 #define COVER_FLAGS (MOUNT_FLAG_RO | MOUNT_FLAG_NOSUID | MOUNT_FLAG_NODEV | MOUNT_FLAG_NOEXEC)
-
-#define TREE_NONE    (-1)
-#define TREE_MISSING (-2)
 
 struct builder {
     struct plan *plan;
@@ -135,29 +134,12 @@ static int attach(const struct builder *b, int mount_fd, const char *target)
 
 /* ---- trees of the host ---------------------------------------------------------------------- */
 
-static int tree_check(int fd, const struct msg_bind *bind, bool *ret_is_dir)
-{
-    struct stat st;
-
-    if (fstatat(fd, "", &st, AT_EMPTY_PATH) < 0)
-        return -1;
-    *ret_is_dir = S_ISDIR(st.st_mode);
-    if (bind->flags & MOUNT_FLAG_DEVICE &&
-        (!S_ISCHR(st.st_mode) || st.st_rdev != (dev_t)bind->rdev)) {
-        errno = ENODEV;
-        return -1;
-    }
-    return 0;
-}
-
-static int tree_open(const struct msg_bind *bind, bool *ret_is_dir)
+static int tree_open(const struct msg_bind *bind)
 {
     cleanup_close int fd = sys_open_tree(
         AT_FDCWD, bind->source, SYS_OPEN_TREE_CLONE | SYS_OPEN_TREE_CLOEXEC | SYS_AT_RECURSIVE);
 
-    if (fd < 0)
-        return errno == ENOENT && bind->flags & MOUNT_FLAG_OPTIONAL ? TREE_MISSING : -1;
-    if (tree_check(fd, bind, ret_is_dir) < 0 || set_attrs(fd, bind->flags, *ret_is_dir) < 0)
+    if (fd < 0 || set_attrs(fd, bind->flags, true) < 0)
         return -1;
     return take_fd(&fd);
 }
@@ -184,10 +166,10 @@ int trees_open(struct plan *plan, struct failure *ret)
             note(ret, i, SPAWN_WHERE_PLAN, 0, "");
             return -1;
         }
-        if (bind.flags & MOUNT_FLAG_INSIDE)
+        if (!(bind.flags & MOUNT_FLAG_VEILED))
             continue;
-        plan->steps[i].tree = tree_open(&bind, &plan->steps[i].is_dir);
-        if (plan->steps[i].tree == TREE_NONE) {
+        plan->steps[i].tree = tree_open(&bind);
+        if (plan->steps[i].tree < 0) {
             note(ret, i, SPAWN_WHERE_TREE, bind.wall, bind.source);
             return -1;
         }
@@ -223,16 +205,42 @@ static int step_tmpfs(struct builder *b, size_t i, const void *msg)
     return b->root_fd < 0 ? -1 : 0;
 }
 
-/* A tree that is already in the box's file system is cloned where it stands. */
-static int inside_open(const struct builder *b, const struct msg_bind *bind)
+/* The path of a target before the pivot. */
+static int staged_path(const char *target, char ret[static PATH_MAX])
 {
-    const char *source = bind->source;
-    int base = target_base(b, &source);
-    cleanup_close int fd = sys_open_tree(base, source, SYS_OPEN_TREE_CLONE | SYS_OPEN_TREE_CLOEXEC);
+    int n =
+        snprintf(ret, PATH_MAX, "%s%s", target[0] == '/' ? STAGED_ROOT : STAGING_POINT "/", target);
 
-    if (fd < 0 || set_attrs(fd, bind->flags, false) < 0)
+    if (n >= 0 && n < PATH_MAX)
+        return 0;
+    errno = ENAMETOOLONG;
+    return -1;
+}
+
+static bool is_as_planned(const struct msg_bind *m, const struct stat *st)
+{
+    return !(m->flags & MOUNT_FLAG_DEVICE) ||
+           (S_ISCHR(st->st_mode) && st->st_rdev == (dev_t)m->rdev);
+}
+
+/* By mount(2), for what everybody may see: a detached copy costs the kernel a mount namespace of
+ * its own, made and removed. */
+static int bind_path(const struct builder *b, const struct msg_bind *m, const char *source)
+{
+    struct sys_mount_attr attr = { .attr_set = mount_attrs(m->flags) };
+    char target[PATH_MAX];
+    struct stat st;
+
+    if (stat(source, &st) < 0)
+        return errno == ENOENT && m->flags & MOUNT_FLAG_OPTIONAL ? 0 : -1;
+    if (!is_as_planned(m, &st)) {
+        errno = ENODEV;
         return -1;
-    return take_fd(&fd);
+    }
+    if (make_point(b, m->target, S_ISDIR(st.st_mode)) < 0 || staged_path(m->target, target) < 0 ||
+        mount(source, target, NULL, MS_BIND | MS_REC, NULL) < 0)
+        return -1;
+    return sys_mount_setattr(AT_FDCWD, target, SYS_AT_RECURSIVE, &attr);
 }
 
 /* An overlay that nothing is written to, with the tree below and an empty directory because there
@@ -262,22 +270,18 @@ static int veil(const struct builder *b, const char *target, uint32_t flags)
     return fd < 0 ? -1 : attach(b, fd, target);
 }
 
-/* Trees that are bound inside the box are directories. */
 static int step_bind(struct builder *b, size_t i, const void *msg)
 {
-    const struct plan_step *step = &b->plan->steps[i];
     const struct msg_bind *m = msg;
-    bool is_inside = m->flags & MOUNT_FLAG_INSIDE;
-    cleanup_close int fd = -1;
+    char source[PATH_MAX];
 
-    if (step->tree == TREE_MISSING)
-        return 0;
-    fd = is_inside ? inside_open(b, m) : step->tree;
-    if (fd < 0 || make_point(b, m->target, is_inside || step->is_dir) < 0)
+    if (m->flags & MOUNT_FLAG_INSIDE)
+        return staged_path(m->source, source) < 0 ? -1 : bind_path(b, m, source);
+    if (!(m->flags & MOUNT_FLAG_VEILED))
+        return bind_path(b, m, m->source);
+    if (make_point(b, m->target, true) < 0 || attach(b, b->plan->steps[i].tree, m->target) < 0)
         return -1;
-    if (attach(b, fd, m->target) < 0)
-        return -1;
-    return m->flags & MOUNT_FLAG_VEILED ? veil(b, m->target, m->flags) : 0;
+    return veil(b, m->target, m->flags);
 }
 
 static int fs_options(int fd, const struct wire_strs *options)
@@ -376,12 +380,12 @@ static int step_write(struct builder *b, size_t i, const void *msg)
     return fd >= 0 && write(fd, m->text, len) == (ssize_t)len ? 0 : -1;
 }
 
-static int cover(const struct builder *b, int dir_fd, const char *name, bool is_dir)
+/* What lies in the working directory under that name, no link. */
+static int cover(const char *name, bool is_dir)
 {
-    cleanup_close int fd = sys_open_tree(b->stage_fd, is_dir ? "nothing" : "mask",
-                                         SYS_OPEN_TREE_CLONE | SYS_OPEN_TREE_CLOEXEC);
+    const char *with = is_dir ? STAGING_POINT "/nothing" : STAGING_POINT "/mask";
 
-    return fd < 0 ? -1 : sys_move_mount(fd, dir_fd, name);
+    return mount(with, name, NULL, MS_BIND, NULL);
 }
 
 static int step_mask(struct builder *b, size_t i, const void *msg)
@@ -397,7 +401,9 @@ static int step_mask(struct builder *b, size_t i, const void *msg)
     /* A link shows what it points to, and that is covered or visible by itself. */
     if (S_ISLNK(st.st_mode))
         return 0;
-    return covers_begin(b) < 0 ? -1 : cover(b, base, target, S_ISDIR(st.st_mode));
+    if (covers_begin(b) < 0 || fchdir(base) < 0)
+        return -1;
+    return cover(target, S_ISDIR(st.st_mode));
 }
 
 static bool is_kept(const struct wire_strs *keep, const char *name)
@@ -414,24 +420,23 @@ static bool is_kept(const struct wire_strs *keep, const char *name)
 }
 
 /* What others cannot open needs no cover: nobody in a box is the host's root. */
-static int cover_entry(const struct builder *b, int dir_fd, const char *name)
+static int cover_entry(const char *name)
 {
     struct stat st;
 
-    if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+    if (lstat(name, &st) < 0)
         return -1;
     if (S_ISLNK(st.st_mode) || !(st.st_mode & S_IRWXO))
         return 0;
-    return cover(b, dir_fd, name, S_ISDIR(st.st_mode));
+    return cover(name, S_ISDIR(st.st_mode));
 }
 
-static int cover_entries(const struct builder *b, int dir_fd, const struct wire_strs *keep,
-                         const char *entries, ssize_t n)
+static int cover_entries(const struct wire_strs *keep, const char *entries, ssize_t n)
 {
     for (ssize_t at = 0; at < n;) {
         const struct sys_dirent *entry = (const void *)(entries + at);
 
-        if (!is_kept(keep, entry->name) && cover_entry(b, dir_fd, entry->name) < 0)
+        if (!is_kept(keep, entry->name) && cover_entry(entry->name) < 0)
             return -1;
         at += entry->size;
     }
@@ -447,10 +452,10 @@ static int step_cover(struct builder *b, size_t i, const void *msg)
     ssize_t n = -1;
 
     (void)i;
-    if (covers_begin(b) < 0)
+    if (fd < 0 || covers_begin(b) < 0 || fchdir(fd) < 0)
         return -1;
-    while (fd >= 0 && (n = sys_getdents64(fd, entries, sizeof(entries))) > 0)
-        if (cover_entries(b, fd, &m->keep, entries, n) < 0)
+    while ((n = sys_getdents64(fd, entries, sizeof(entries))) > 0)
+        if (cover_entries(&m->keep, entries, n) < 0)
             return -1;
     return n < 0 ? -1 : 0;
 }
@@ -559,19 +564,22 @@ static void check_groups(const struct child *child)
     }
 }
 
-/* The v1 groups, while this process is still its spawner's user; the v2 one it was born in. */
-static void join(const struct child *child)
+static void await_go(const struct child *child)
 {
     char byte;
 
+    if (fd_read_full(child->go_fd, &byte, 1) != 1)
+        _exit(1);
+}
+
+/* The v1 groups, while this process is still its spawner's user; the v2 one it was born in. */
+static void join(const struct child *child)
+{
     close(child->parent_go_fd); /* or its end would never show */
     for (size_t i = 0; i < child->n_groups; i++)
         if (!child->groups[i].is_v2 && write(child->groups[i].join_fd, "0", 1) != 1)
             die_at(child, 0, SPAWN_WHERE_JOIN, 0, child->groups[i].path);
     check_groups(child);
-    if (fd_read_full(child->go_fd, &byte, 1) != 1)
-        _exit(1); /* the spawner is gone, or has told why */
-    close(child->go_fd);
 }
 
 static int become_box_root(void)
@@ -689,8 +697,10 @@ void child_main(struct child *child)
     (void)setsid();
     umask(0);
     join(child);
+    await_go(child); /* ids */
     furnish_namespaces(child);
     build(child, &b);
     umask(022);
+    await_go(child); /* limits */
     become_glove(child);
 }

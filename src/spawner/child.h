@@ -26,13 +26,15 @@ struct child {
     const struct group *groups;
     size_t n_groups;
     const size_t *group_steps; /* which step of the plan made each */
-    int go_fd;        /* readable when the ids are mapped; at its end the spawner is gone */
+    int go_fd;        /* a byte when the ids are mapped, one when the limits stand; the end of it
+                       * means that the spawner is gone, or has told why */
     int parent_go_fd; /* the spawner's end of it, to be closed first */
     int control_fd;   /* for a failure */
 };
 
-/* Opens the host's trees that the plan binds and sets their mount flags.  Done by the spawner when
- * it has the host's root, else by the child while it still is its user.  0, or -1 and *ret. */
+/* Opens the host's trees that not everybody may walk to (toolchains in somebody's home) and sets
+ * their mount flags.  Done by the spawner when it has the host's root, else by the child while it
+ * still is its user.  0, or -1 and *ret. */
 int trees_open(struct plan *plan, struct failure *ret);
 
 /* Tells the host why there will be no box. */

@@ -48,13 +48,13 @@ static int knob_write(int dir_fd, const char *knob)
     return fd_write_text(dir_fd, file, equals + 1);
 }
 
-static int knobs_write(const struct msg_group *step, int dir_fd)
+int group_limit(const struct msg_group *step, const struct group *group)
 {
     const char *at = NULL;
     const char *knob;
 
     while ((knob = wire_strs_next(&step->knobs, &at)) != NULL) {
-        int r = knob_write(dir_fd, knob);
+        int r = knob_write(group->dir_fd, knob);
 
         if (r < 0)
             return r;
@@ -85,10 +85,8 @@ static int procs_open_up(int dir_fd)
 
 static int group_fill(const struct msg_group *step, struct group *group)
 {
-    int r = knobs_write(step, group->dir_fd);
+    int r;
 
-    if (r < 0)
-        return r;
     if (!group->is_v2) {
         group->join_fd = openat(group->dir_fd, "tasks", O_WRONLY | O_CLOEXEC);
         return group->join_fd < 0 ? -errno : 0;

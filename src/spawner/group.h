@@ -25,8 +25,11 @@ struct group {
 /* The path "dir/name<slot>". */
 int group_path(const struct msg_group *step, uint32_t slot, char path[static PATH_MAX]);
 
-/* Makes the group, which must not exist (-EEXIST), and writes every knob. */
+/* Makes the group, which must not exist (-EEXIST). */
 int group_make(const struct msg_group *step, uint32_t slot, struct group *ret);
+
+/* Writes every knob of it. */
+int group_limit(const struct msg_group *step, const struct group *group);
 
 /* Does /proc/<pid>/cgroup show the process in this group of that controller? */
 int group_check(const struct msg_group *step, const struct group *group, const char *cgroups);

@@ -185,6 +185,9 @@ int main(void)
 
     (void)sigfillset(&all);
     (void)sigprocmask(SIG_BLOCK, &all, NULL);
+    /* Whoever started us may ignore it, and then nobody could be waited for.  The rest is blocked
+     * here, and the glove sets every signal itself. */
+    (void)signal(SIGCHLD, SIG_DFL);
     (void)setsid();
     (void)prctl(PR_SET_NAME, "glovebox-spawn");
     umask(077);

@@ -20,8 +20,7 @@ struct plan_step {
     uint8_t type;
     uint32_t offset; /* of the payload */
     uint32_t size;
-    int tree;    /* the tree opened for a BIND, else -1 */
-    bool is_dir; /* it is a directory */
+    int tree; /* opened for a BIND, else -1 */
 };
 
 struct plan {

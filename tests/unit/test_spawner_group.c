@@ -108,7 +108,7 @@ static void expect_alive(pid_t pid)
 
 /* ---- making --------------------------------------------------------------------------------- */
 
-static void a_group_is_made_with_its_knobs(void **state)
+static void a_group_is_made_and_limited(void **state)
 {
     static const char *const knobs[] = { "pids.max=17", NULL };
     struct msg_group step = step_in(v1_tree(), false);
@@ -120,6 +120,7 @@ static void a_group_is_made_with_its_knobs(void **state)
     (void)state;
     assert_int_equal(wire_strs_pack(knobs, packed, sizeof(packed), &step.knobs), 0);
     assert_int_equal(group_make(&step, 7, &group), 0);
+    assert_int_equal(group_limit(&step, &group), 0);
     assert_true(group.join_fd >= 0);
     assert_true(fd_read_text(group.dir_fd, "pids.max", text, sizeof(text)) > 0);
     assert_string_equal(text, "17\n");
@@ -130,7 +131,7 @@ static void a_group_is_made_with_its_knobs(void **state)
     group_close(&group);
 }
 
-static void a_knob_that_fails_fails_the_group(void **state)
+static void a_knob_that_fails_is_told(void **state)
 {
     static const char *const bad[] = { "pids.max=lots", "pids.none=1", "no equals sign" };
     struct msg_group step = step_in(v1_tree(), false);
@@ -143,7 +144,8 @@ static void a_knob_that_fails_fails_the_group(void **state)
         uint32_t left;
 
         assert_int_equal(wire_strs_pack(knobs, packed, sizeof(packed), &step.knobs), 0);
-        assert_true(group_make(&step, 0, &group) < 0);
+        assert_int_equal(group_make(&step, 0, &group), 0);
+        assert_true(group_limit(&step, &group) < 0);
         group_close(&group);
         assert_int_equal(group_sweep(group.path, 1000, &left), 0);
     }
@@ -328,8 +330,8 @@ static void what_stays_is_told_in_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_group_is_made_with_its_knobs),
-        cmocka_unit_test(a_knob_that_fails_fails_the_group),
+        cmocka_unit_test(a_group_is_made_and_limited),
+        cmocka_unit_test(a_knob_that_fails_is_told),
         cmocka_unit_test(a_path_too_long_is_refused),
         cmocka_unit_test(a_leaf_is_what_one_is_born_in),
         cmocka_unit_test(membership_is_read_from_whole_names),
