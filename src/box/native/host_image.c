@@ -18,12 +18,12 @@
 /* Names in / that lead into /usr, as links or as directories of their own. */
 static const char *const root_names[] = { "bin", "lib", "lib32", "lib64", "libx32", "sbin", NULL };
 
-/* Names in /etc, as patterns.  Whole directories and plain files alike are bound read-only. */
+/* Names in /etc, as patterns.  Whole directories and plain files alike are bound read-only.  What
+ * only the system's own administration reads (ld.so.conf, ca-certificates) is left out: each entry
+ * is a mount in every box. */
 static const char *const etc_names[] = {
-    "alternatives", "java*",       "maven",      "ca-certificates", "python3*",     "perl",
-    "php",          "R",           "lua*",       "fonts",           "groff",        "terminfo",
-    "ld.so.conf.d", "ld.so.cache", "ld.so.conf", "localtime",       "locale.alias", "mime.types",
-    "protocols",    "services",    NULL,
+    "alternatives", "java*",       "maven",     "perl",       "php",       "R",        "lua*",
+    "fonts",        "ld.so.cache", "localtime", "mime.types", "protocols", "services", NULL,
 };
 
 static const char *const ssl_names[] = { "certs", "openssl.cnf", NULL };
@@ -40,31 +40,33 @@ static bool matches(const char *const *names, const char *name)
     return false;
 }
 
-static int add_entry(struct plan_facts *facts, const char *dir, const struct dirent *entry)
+static bool is_of_usr(const char *target)
+{
+    return strncmp(target, "usr/", 4) == 0 || strncmp(target, "/usr/", 5) == 0;
+}
+
+/* What is a link into /usr here is one there too; everything else is bound, links followed.  A name
+ * that does not exist is passed over. */
+static int add_entry(struct plan_facts *facts, const char *dir, const char *name)
 {
     struct plan_entry *grown =
         realloc(facts->entries, (facts->n_entries + 1) * sizeof(*facts->entries));
-    struct plan_entry *e;
+    cleanup_free char *path = NULL;
     char link[PATH_MAX];
     ssize_t n;
 
-    if (!grown)
+    if (!grown || asprintf(&path, "%s/%s", dir, name) < 0)
         return -ENOMEM;
     facts->entries = grown;
-    e = &grown[facts->n_entries];
-    *e = (struct plan_entry){ .is_dir = entry->d_type == DT_DIR };
-    if (asprintf(&e->path, "%s/%s", strcmp(dir, "/") == 0 ? "" : dir, entry->d_name) < 0)
-        return -ENOMEM;
-    facts->n_entries++;
-    /* Links at the root are made again; a link in /etc is followed by the bind. */
-    if (entry->d_type != DT_LNK || strcmp(dir, "/") != 0)
+    n = readlink(path, link, sizeof(link) - 1);
+    if (n < 0 && errno == ENOENT)
         return 0;
-    n = readlink(e->path, link, sizeof(link) - 1);
-    if (n < 0)
-        return -errno;
-    link[n] = '\0';
-    e->link = strdup(link);
-    return e->link ? 0 : -ENOMEM;
+    link[n < 0 ? 0 : n] = '\0';
+    grown[facts->n_entries] = (struct plan_entry){ 0 };
+    if (is_of_usr(link) && !(grown[facts->n_entries].link = strdup(link)))
+        return -ENOMEM;
+    grown[facts->n_entries++].path = take_ptr(path);
+    return 0;
 }
 
 static int gather_dir(struct plan_facts *facts, const char *path, const char *const *names)
@@ -77,15 +79,17 @@ static int gather_dir(struct plan_facts *facts, const char *path, const char *co
         return errno == ENOENT ? 0 : -errno;
     while (r == 0 && (entry = readdir(dir)) != NULL)
         if (matches(names, entry->d_name))
-            r = add_entry(facts, path, entry);
+            r = add_entry(facts, path, entry->d_name);
     closedir(dir);
     return r;
 }
 
 int plan_facts_gather(struct plan_facts *facts, struct gb_err *err)
 {
-    int r = gather_dir(facts, "/", root_names);
+    int r = 0;
 
+    for (size_t i = 0; r == 0 && root_names[i]; i++)
+        r = add_entry(facts, "", root_names[i]);
     if (r == 0)
         r = gather_dir(facts, "/etc", etc_names);
     if (r == 0)

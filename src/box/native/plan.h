@@ -20,7 +20,6 @@ struct gb_err;
 struct plan_entry {
     char *path;
     char *link; /* NULL: not a link */
-    bool is_dir;
 };
 
 struct plan_facts {

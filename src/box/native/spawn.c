@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,20 +107,6 @@ static int program_open(void)
     return above < 0 ? -errno : above;
 }
 
-/* The spawner, and whatever comes of it, begins with no signal ignored: the caller may ignore
- * SIGCHLD, and glibc leaves its own two signals (32, 33) ignored in what it spawns, unless they are
- * in the set, where sigfillset() would not put them. */
-static int attributes_init(posix_spawnattr_t *attributes)
-{
-    sigset_t all;
-    int r = posix_spawnattr_init(attributes);
-
-    memset(&all, 0xff, sizeof(all));
-    if (r == 0)
-        r = posix_spawnattr_setsigdefault(attributes, &all);
-    return r == 0 ? posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGDEF) : r;
-}
-
 /* The control socket, and nothing of the caller's: whoever reads our output must see its end when
  * we end, not when the spawner has finished. */
 static int actions_add(posix_spawn_file_actions_t *actions, int control)
@@ -138,7 +123,6 @@ static int actions_add(posix_spawn_file_actions_t *actions, int control)
 static int program_start(int program, int control, pid_t *ret_pid)
 {
     posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
     char name[] = "glovebox-spawner";
     char *argv[] = { name, NULL };
     char *env[] = { NULL };
@@ -148,12 +132,9 @@ static int program_start(int program, int control, pid_t *ret_pid)
     if (r != 0)
         return -r;
     (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", program);
-    r = attributes_init(&attributes);
+    r = actions_add(&actions, control);
     if (r == 0)
-        r = actions_add(&actions, control);
-    if (r == 0)
-        r = posix_spawn(ret_pid, path, &actions, &attributes, argv, env);
-    (void)posix_spawnattr_destroy(&attributes);
+        r = posix_spawn(ret_pid, path, &actions, NULL, argv, env);
     (void)posix_spawn_file_actions_destroy(&actions);
     return -r;
 }
