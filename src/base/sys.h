@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #define SYS_NR_PIDFD_SEND_SIGNAL 424
+#define SYS_NR_PIDFD_OPEN        434
 #define SYS_NR_OPEN_TREE         428
 #define SYS_NR_MOVE_MOUNT        429
 #define SYS_NR_FSOPEN            430
@@ -149,6 +150,11 @@ static inline pid_t sys_clone3(struct sys_clone_args *args)
 static inline int sys_openat2(int dirfd, const char *path, struct sys_open_how *how)
 {
     return (int)syscall(SYS_NR_OPENAT2, dirfd, path, how, sizeof(*how));
+}
+
+static inline int sys_pidfd_open(pid_t pid)
+{
+    return (int)syscall(SYS_NR_PIDFD_OPEN, pid, 0);
 }
 
 static inline int sys_pidfd_send_signal(int pidfd, int signo)

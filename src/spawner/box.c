@@ -115,37 +115,18 @@ static int take_slot(struct box *box, struct failure *ret)
     return r < 0 ? fail(ret, 0, SPAWN_WHERE_SLOT, 0, r, "sweeping what a dead owner left") : 0;
 }
 
-static int sweep_slot(const struct plan *plan, uint32_t number, uint32_t *ret_survivors)
+int box_sweep(struct slot *slot, uint32_t *ret_survivors)
 {
     char record[SLOT_RECORD_MAX];
-    struct slot slot = { .fd = -1 };
-    size_t len = 0;
-    int r = slot_take_one(plan->slots_fd, number, &slot, record, &len);
-
-    if (r < 0)
-        return r == -EWOULDBLOCK ? 0 : r;
-    r = record_sweep(record, len, number, ret_survivors);
-    if (r == 0)
-        slot_release(&slot);
-    else
-        close(slot.fd);
-    return r;
-}
-
-int box_sweep(const struct plan *plan, uint32_t *ret_survivors)
-{
-    int result = 0;
+    ssize_t n = pread(slot->fd, record, sizeof(record), 0);
+    int r = n < 0 ? -errno : 0;
 
     *ret_survivors = 0;
-    for (uint32_t i = 0; i < plan->head.n_slots; i++) {
-        int r = sweep_slot(plan, i, ret_survivors);
-
-        if (r == -ENOENT)
-            break; /* slots come into being in order */
-        if (r < 0)
-            result = r;
-    }
-    return result;
+    if (n > 0)
+        r = record_sweep(record, (size_t)n, slot->number, ret_survivors);
+    if (r == 0)
+        slot_release(slot);
+    return r;
 }
 
 /* ---- groups --------------------------------------------------------------------------------- */

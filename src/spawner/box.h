@@ -39,5 +39,5 @@ int box_build(struct box *box, int control_fd, struct failure *ret);
  * in *ret_survivors; it may be called again then. */
 int box_destroy(struct box *box, uint32_t *ret_survivors);
 
-/* Removes what dead owners of slots left behind; slots in use are not touched. */
-int box_sweep(const struct plan *plan, uint32_t *ret_survivors);
+/* Removes what the record of a slot names, and lets go of the slot; returns as box_destroy(). */
+int box_sweep(struct slot *slot, uint32_t *ret_survivors);

@@ -198,7 +198,7 @@ static bool pid_is_in(pid_t pid, const char *name)
 
 static void pid_kill(pid_t pid, const char *name)
 {
-    cleanup_close int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    cleanup_close int pidfd = sys_pidfd_open(pid);
 
     if (pidfd >= 0 && pid_is_in(pid, name))
         (void)sys_pidfd_send_signal(pidfd, SIGKILL);

@@ -4,8 +4,9 @@
  * Started by posix_spawn() from a sealed memfd, with an empty environment and one descriptor, 3:
  * the control socket.  It reads a plan, builds the box, and then watches two things: the socket,
  * whose end means that the host is gone or done, and the box's PID 1.  Whichever ends first, the
- * box is removed completely and this process goes.  One thread, no malloc, nothing secret in its
- * memory; a box cloned from it inherits nothing worth having.
+ * box is removed completely and this process goes; should it be killed, its guard does that.  One
+ * thread, no malloc, nothing secret in its memory; a box cloned from it inherits nothing worth
+ * having.
  *
  * One spawner for each box: a spawner that is killed takes no other box with it, and its straight
  * line needs no table of boxes.
@@ -23,6 +24,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "spawner/box.h"
+#include "spawner/guard.h"
 
 #define CONTROL_FD     3
 #define PLAN_FDS       2
@@ -146,6 +148,24 @@ static void remove_box(struct box *box)
     }
 }
 
+/* The spawner was killed, in the middle of anything.  What its slot's record names is all that can
+ * be believed. */
+static void stand_in(void *arg)
+{
+    struct spawner *s = arg;
+    uint32_t survivors = 0;
+    int r;
+
+    if (s->box.slot.fd < 0)
+        return; /* nothing was made */
+    r = box_sweep(&s->box.slot, &survivors);
+    report_gone(r, survivors);
+    while (r < 0) {
+        (void)poll(NULL, 0, SWEEP_AGAIN_MS);
+        r = box_sweep(&s->box.slot, &survivors);
+    }
+}
+
 /* A host that is gone already needs no box: what was made is removed again. */
 static void live(struct spawner *s)
 {
@@ -164,18 +184,13 @@ static void live(struct spawner *s)
 
 static int serve(struct spawner *s)
 {
-    uint32_t survivors = 0;
+    pid_t guard = guard_start(stand_in, s);
     int r = read_plan(s);
 
-    if (r < 0)
-        return 1;
-    if (s->plan.head.flags & PLAN_FLAG_SWEEP) {
-        r = box_sweep(&s->plan, &survivors);
-        report_gone(r, survivors);
-        return r < 0;
-    }
-    live(s);
-    return 0;
+    if (r == 0)
+        live(s);
+    guard_dismiss(guard);
+    return r < 0;
 }
 
 int main(void)
@@ -193,6 +208,7 @@ int main(void)
     umask(077);
     if (fd_close_from(CONTROL_FD + 1, keep, 0) < 0)
         return 1;
+    spawner.box.slot.fd = -1;
     wire_reader_init(&spawner.reader);
     return serve(&spawner);
 }

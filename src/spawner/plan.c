@@ -8,14 +8,13 @@
 static int plan_begin(struct plan *plan, const int *fds, size_t n_fds)
 {
     int r = plan_decode(plan, 0, &plan->head);
-    size_t want = r == 0 && plan->head.flags & PLAN_FLAG_SWEEP ? 1 : 2;
 
     if (r < 0)
         return r;
-    if (n_fds != want || plan->head.n_slots == 0)
+    if (n_fds != 2 || plan->head.n_slots == 0)
         return -EPROTO;
-    plan->slots_fd = fds[n_fds - 1];
-    plan->link_fd = want == 2 ? fds[0] : -1;
+    plan->link_fd = fds[0];
+    plan->slots_fd = fds[1];
     return 0;
 }
 

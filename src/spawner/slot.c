@@ -10,20 +10,20 @@
 
 #include "base/cleanup.h"
 
-static int slot_open(int dir_fd, uint32_t number, int flags)
+static int slot_open(int dir_fd, uint32_t number)
 {
     char name[16];
     int fd;
 
     (void)snprintf(name, sizeof(name), "%u", number);
-    fd = openat(dir_fd, name, flags | O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0600);
+    fd = openat(dir_fd, name, O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0600);
     return fd < 0 ? -errno : fd;
 }
 
-static int slot_lock(int dir_fd, uint32_t number, int flags, struct slot *ret,
+static int slot_lock(int dir_fd, uint32_t number, struct slot *ret,
                      char record[static SLOT_RECORD_MAX], size_t *ret_len)
 {
-    cleanup_close int fd = slot_open(dir_fd, number, flags);
+    cleanup_close int fd = slot_open(dir_fd, number);
     ssize_t n;
 
     if (fd < 0)
@@ -38,17 +38,11 @@ static int slot_lock(int dir_fd, uint32_t number, int flags, struct slot *ret,
     return 0;
 }
 
-int slot_take_one(int dir_fd, uint32_t number, struct slot *ret,
-                  char record[static SLOT_RECORD_MAX], size_t *ret_len)
-{
-    return slot_lock(dir_fd, number, 0, ret, record, ret_len);
-}
-
 int slot_take(int dir_fd, uint32_t first, uint32_t n_slots, struct slot *ret,
               char record[static SLOT_RECORD_MAX], size_t *ret_len)
 {
     for (uint32_t i = 0; i < n_slots; i++) {
-        int r = slot_lock(dir_fd, (first + i) % n_slots, O_CREAT, ret, record, ret_len);
+        int r = slot_lock(dir_fd, (first + i) % n_slots, ret, record, ret_len);
 
         if (r != -EWOULDBLOCK)
             return r;

@@ -27,11 +27,6 @@ struct slot {
 int slot_take(int dir_fd, uint32_t first, uint32_t n_slots, struct slot *ret,
               char record[static SLOT_RECORD_MAX], size_t *ret_len);
 
-/* Takes this one and no other; -EWOULDBLOCK when it has an owner, -ENOENT when it was never used.
- */
-int slot_take_one(int dir_fd, uint32_t number, struct slot *ret,
-                  char record[static SLOT_RECORD_MAX], size_t *ret_len);
-
 int slot_write(const struct slot *slot, const char *record, size_t len);
 
 /* Empties the record and lets go. */

@@ -101,7 +101,6 @@ enum plan_flags {
     PLAN_FLAG_IPC_NS = 1 << 4,
     PLAN_FLAG_UTS_NS = 1 << 5,
     PLAN_FLAG_CGROUP_NS = 1 << 6,
-    PLAN_FLAG_SWEEP = 1 << 7, /* build nothing: remove what a dead owner of the slot left */
 };
 
 enum group_flags {

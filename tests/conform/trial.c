@@ -109,28 +109,32 @@ void trial_says(struct trial *t, const char *script, const char *out)
 
 /* ---- processes ------------------------------------------------------------------------------ */
 
-/* The first child of a process of ours. */
-static pid_t first_child(pid_t parent)
+/* A child of a process of ours, in the order in which they were made; 0: none. */
+static pid_t nth_child(pid_t parent, unsigned n)
 {
     char path[64];
     char text[4096];
+    char *at = text;
 
     (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)parent, (int)parent);
     if (fd_read_text(AT_FDCWD, path, text, sizeof(text)) <= 0)
         return 0;
-    return (pid_t)strtol(text, NULL, 10);
+    while (n-- > 0)
+        (void)strtol(at, &at, 10);
+    return (pid_t)strtol(at, NULL, 10);
 }
 
 pid_t trial_spawner(void)
 {
-    return first_child(getpid());
+    return nth_child(getpid(), 0);
 }
 
+/* Its elder sister is the guard. */
 pid_t trial_glove(void)
 {
     pid_t spawner = trial_spawner();
 
-    return spawner ? first_child(spawner) : 0;
+    return spawner ? nth_child(spawner, 1) : 0;
 }
 
 /* ---- around every test ---------------------------------------------------------------------- */

@@ -368,8 +368,7 @@ static void v1_groups_carry_every_limit(void **state)
                         "memory.limit_in_bytes=121634816 memory.memsw.limit_in_bytes=121634816 "
                         "memory.kmem.tcp.limit_in_bytes=121634816 ");
     assert_string_equal(knobs_of(&steps, "pids"), "pids.max=66 ");
-    assert_string_equal(knobs_of(&steps, "cpu"),
-                        "cpu.cfs_quota_us=150000 ");
+    assert_string_equal(knobs_of(&steps, "cpu"), "cpu.cfs_quota_us=150000 ");
     for (size_t i = 0; i < steps.n; i++)
         if (steps.all[i].type == MSG_GROUP)
             assert_string_equal(steps.all[i].group.name, "glovebox-tag-");

@@ -75,13 +75,6 @@ static void other_numbers_of_descriptors_are_refused(void **state)
         (void)reset(state);
         assert_int_equal(add(MSG_PLAN, &first, came, n), n == 2 ? 0 : -EPROTO);
     }
-    first.flags = PLAN_FLAG_SWEEP;
-    (void)reset(state);
-    assert_int_equal(add(MSG_PLAN, &first, came, 2), -EPROTO);
-    (void)reset(state);
-    assert_int_equal(add(MSG_PLAN, &first, came, 1), 0);
-    assert_int_equal(plan.slots_fd, 30);
-    assert_int_equal(plan.link_fd, -1);
 }
 
 static void a_plan_without_slots_is_refused(void **state)

@@ -91,26 +91,12 @@ static void a_record_stays_when_its_owner_is_gone(void **state)
     assert_int_equal(slot_write(&slot, "a longer first record\n\n", 23), 0);
     assert_int_equal(slot_write(&slot, "second\n\n", 8), 0);
     close(slot.fd); /* died: nobody emptied it */
-    assert_int_equal(slot_take_one(dir_fd, 0, &slot, record, &len), 0);
+    assert_int_equal(slot_take(dir_fd, 0, 1, &slot, record, &len), 0);
     assert_true(len >= 8);
     assert_memory_equal(record, "second\n\n", 8); /* it ends at the empty line */
     slot_release(&slot);
-    assert_int_equal(slot_take_one(dir_fd, 0, &slot, record, &len), 0);
+    assert_int_equal(slot_take(dir_fd, 0, 1, &slot, record, &len), 0);
     assert_int_equal(record[0], '\n');
-    slot_release(&slot);
-}
-
-static void one_slot_is_taken_or_told_why_not(void **state)
-{
-    struct slot slot;
-    struct slot other;
-    char record[SLOT_RECORD_MAX];
-    size_t len;
-
-    (void)state;
-    assert_int_equal(slot_take_one(dir_fd, 3, &slot, record, &len), -ENOENT);
-    assert_int_equal(take(3, &slot, record, &len), 0);
-    assert_int_equal(slot_take_one(dir_fd, 3, &other, record, &len), -EWOULDBLOCK);
     slot_release(&slot);
 }
 
@@ -246,10 +232,10 @@ static void a_killed_owner_lets_go(void **state)
     assert_int_equal(write(fd, "g", 1), 1);
     assert_int_equal(read(fd, &byte, 1), 1);
     assert_int_equal(byte, '0');
-    assert_int_equal(slot_take_one(dir_fd, 0, &slot, record, &len), -EWOULDBLOCK);
+    assert_int_equal(slot_take(dir_fd, 0, 1, &slot, record, &len), -EUSERS);
     assert_int_equal(kill(pid, SIGKILL), 0);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
-    assert_int_equal(slot_take_one(dir_fd, 0, &slot, record, &len), 0);
+    assert_int_equal(slot_take(dir_fd, 0, 1, &slot, record, &len), 0);
     slot_release(&slot);
     close(fd);
 }
@@ -261,7 +247,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_DIR(slots_are_taken_in_order_and_come_to_an_end),
         IN_DIR(a_record_stays_when_its_owner_is_gone),
-        IN_DIR(one_slot_is_taken_or_told_why_not),
         IN_DIR(a_slot_that_is_no_file_is_refused),
         IN_DIR(a_giant_record_is_cut),
         IN_DIR(processes_never_share_a_slot),

@@ -89,6 +89,7 @@ static struct answer *answer_new(void)
     if (!answer)
         return NULL;
     answer->n_fds = 0;
+    answer->head = (struct wire_head){ 0 };
     wire_reader_init(&answer->reader);
     return answer;
 }
@@ -298,6 +299,8 @@ static int await_groups(struct spawn *spawn, uint64_t deadline_ns, struct gb_err
 
     if (r == 0 && answer->head.type == MSG_FAILED)
         return build_failed(spawn, &answer->msg.failed, err);
+    if (r == 0 && answer->head.type == MSG_GONE)
+        r = -ECONNRESET; /* its guard speaks */
     if (r == 0)
         r = answer->head.type == MSG_GROUPS ? take_groups(spawn, answer) : -EPROTO;
     drop_fds(answer);
@@ -345,16 +348,17 @@ static int tell(const struct spawn *spawn, uint8_t type, const void *msg)
 
 /* ---- the end -------------------------------------------------------------------------------- */
 
+/* The spawner tells it, or its guard.  It may have been read by spawn_lost() already. */
 static int await_gone(const struct spawn *spawn, uint32_t *ret_survivors)
 {
     struct answer *answer = spawn->answer;
     uint64_t deadline_ns = clock_after_ms(REMOVE_MS);
-    int r;
+    int r = 0;
 
-    do {
+    while (r == 0 && answer->head.type != MSG_GONE) {
         r = read_answer(spawn, deadline_ns);
         drop_fds(answer);
-    } while (r == 0 && answer->head.type != MSG_GONE);
+    }
     if (r < 0)
         return r;
     *ret_survivors = answer->msg.gone.survivors;
@@ -375,29 +379,6 @@ static void reap(struct spawn *spawn)
     while (waitpid(spawn->pid, NULL, 0) < 0 && errno == EINTR)
         ;
     spawn->pid = 0;
-}
-
-/* All slots whose owners are dead, by a spawner that builds nothing.  Where none can be started the
- * next taker of the slot does it. */
-static void sweep(struct spawn *spawn, uint32_t *ret_survivors)
-{
-    struct msg_plan plan = { .flags = PLAN_FLAG_SWEEP, .n_slots = spawn->n_slots };
-    cleanup_buf struct buf frames = BUF_INIT((size_t)2 * WIRE_FRAME_MAX);
-    char go[1] = { 0 };
-    int n;
-
-    if (buf_reserve(&frames, WIRE_FRAME_MAX) < 0)
-        return;
-    n = msg_encode(MSG_PLAN, 0, 0, &plan, (uint8_t *)frames.data, WIRE_FRAME_MAX);
-    frames.len = n > 0 ? (size_t)n : 0;
-    n = msg_encode(MSG_GO, 0, 0, go, (uint8_t *)frames.data + frames.len, WIRE_HEAD_SIZE);
-    frames.len += n > 0 ? (size_t)n : 0;
-    (void)spawn_launch(spawn, NULL);
-    if (spawn->pid == 0)
-        return;
-    if (send_plan(spawn, &frames, &spawn->slots_fd, 1, NULL) == 0)
-        (void)await_gone(spawn, ret_survivors);
-    reap(spawn);
 }
 
 static void close_fds(struct spawn *spawn)
@@ -437,8 +418,6 @@ uint32_t spawn_end(struct spawn *spawn)
             leave(spawn);
         else
             reap(spawn);
-        if (r < 0 && r != -EBUSY && r != -ETIMEDOUT)
-            sweep(spawn, &survivors);
     }
     close_fds(spawn);
     return survivors;

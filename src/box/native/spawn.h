@@ -3,8 +3,7 @@
  *
  * The spawner is a static program that travels inside this one; it is started from a sealed memfd
  * by posix_spawn(), so it is safe from any thread, and gets nothing but its control socket.  When
- * it is gone without having said so, whatever it left is swept by a fresh one: there is one piece
- * of code that removes boxes.
+ * it is killed, its guard (spawner/guard.h) removes the box and says so in its place.
  */
 #pragma once
 
@@ -55,5 +54,5 @@ int spawn_lost(struct spawn *spawn, struct gb_err *err);
 /* Tells it to remove everything and goes; negative when it is not there to do it. */
 int spawn_leave(struct spawn *spawn);
 
-/* Has it removed everything; sweeps when it cannot.  The number of surviving processes. */
+/* Has it removed everything.  The number of surviving processes. */
 uint32_t spawn_end(struct spawn *spawn);
