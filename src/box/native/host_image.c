@@ -15,30 +15,20 @@
 #include "base/err.h"
 #include "box/native/plan.h"
 
-/* Names in / that lead into /usr, as links or as directories of their own. */
-static const char *const root_names[] = { "bin", "lib", "lib32", "lib64", "libx32", "sbin", NULL };
-
-/* Names in /etc, as patterns.  Whole directories and plain files alike are bound read-only.  What
- * only the system's own administration reads (ld.so.conf, ca-certificates) is left out: each entry
- * is a mount in every box. */
-static const char *const etc_names[] = {
-    "alternatives", "java*",       "maven",     "perl",       "php",       "R",        "lua*",
-    "fonts",        "ld.so.cache", "localtime", "mime.types", "protocols", "services", NULL,
+/* Looked up one by one: reading the whole of /etc in every start costs more.  Those in / lead into
+ * /usr, as links or as directories of their own.  Of /etc, directories and plain files alike are
+ * bound read-only; what only the system's own administration reads (ld.so.conf, ca-certificates) is
+ * left out, because each entry is a mount in every box. */
+static const char *const names[] = {
+    "/bin",           "/lib",          "/lib32",         "/lib64",
+    "/libx32",        "/sbin",         "/etc/R",         "/etc/alternatives",
+    "/etc/fonts",     "/etc/java",     "/etc/localtime", "/etc/ld.so.cache",
+    "/etc/maven",     "/etc/perl",     "/etc/php",       "/etc/mime.types",
+    "/etc/protocols", "/etc/services", "/etc/ssl/certs", "/etc/ssl/openssl.cnf",
 };
 
-static const char *const ssl_names[] = { "certs", "openssl.cnf", NULL };
-
-/* Patterns are names, or beginnings of names that end with a star. */
-static bool matches(const char *const *names, const char *name)
-{
-    for (; *names; names++) {
-        size_t len = strcspn(*names, "*");
-
-        if (strncmp(*names, name, len) == 0 && ((*names)[len] == '*' || !name[len]))
-            return true;
-    }
-    return false;
-}
+/* Debian's java-17-openjdk-amd64 has its settings in /etc/java-17-openjdk. */
+#define JVMS "/usr/lib/jvm"
 
 static bool is_of_usr(const char *target)
 {
@@ -47,39 +37,46 @@ static bool is_of_usr(const char *target)
 
 /* What is a link into /usr here is one there too; everything else is bound, links followed.  A name
  * that does not exist is passed over. */
-static int add_entry(struct plan_facts *facts, const char *dir, const char *name)
+static int add_entry(struct plan_facts *facts, const char *name)
 {
-    struct plan_entry *grown =
-        realloc(facts->entries, (facts->n_entries + 1) * sizeof(*facts->entries));
     cleanup_free char *path = NULL;
+    cleanup_free char *target = NULL;
+    struct plan_entry *grown;
     char link[PATH_MAX];
-    ssize_t n;
+    ssize_t n = readlink(name, link, sizeof(link) - 1);
 
-    if (!grown || asprintf(&path, "%s/%s", dir, name) < 0)
-        return -ENOMEM;
-    facts->entries = grown;
-    n = readlink(path, link, sizeof(link) - 1);
     if (n < 0 && errno == ENOENT)
         return 0;
     link[n < 0 ? 0 : n] = '\0';
-    grown[facts->n_entries] = (struct plan_entry){ 0 };
-    if (is_of_usr(link) && !(grown[facts->n_entries].link = strdup(link)))
+    path = strdup(name);
+    target = is_of_usr(link) ? strdup(link) : NULL;
+    grown = realloc(facts->entries, (facts->n_entries + 1) * sizeof(*facts->entries));
+    if (grown)
+        facts->entries = grown;
+    if (!grown || !path || (is_of_usr(link) && !target))
         return -ENOMEM;
-    grown[facts->n_entries++].path = take_ptr(path);
+    grown[facts->n_entries++] =
+        (struct plan_entry){ .path = take_ptr(path), .link = take_ptr(target) };
     return 0;
 }
 
-static int gather_dir(struct plan_facts *facts, const char *path, const char *const *names)
+static int add_jvms(struct plan_facts *facts)
 {
-    DIR *dir = opendir(path);
+    DIR *dir = opendir(JVMS);
     struct dirent *entry;
+    char path[NAME_MAX + 8];
     int r = 0;
 
     if (!dir)
         return errno == ENOENT ? 0 : -errno;
-    while (r == 0 && (entry = readdir(dir)) != NULL)
-        if (matches(names, entry->d_name))
-            r = add_entry(facts, path, entry->d_name);
+    while (r == 0 && (entry = readdir(dir)) != NULL) {
+        const char *arch = strrchr(entry->d_name, '-');
+
+        if (strncmp(entry->d_name, "java-", 5) != 0 || !arch)
+            continue;
+        (void)snprintf(path, sizeof(path), "/etc/%.*s", (int)(arch - entry->d_name), entry->d_name);
+        r = add_entry(facts, path);
+    }
     closedir(dir);
     return r;
 }
@@ -88,12 +85,10 @@ int plan_facts_gather(struct plan_facts *facts, struct gb_err *err)
 {
     int r = 0;
 
-    for (size_t i = 0; r == 0 && root_names[i]; i++)
-        r = add_entry(facts, "", root_names[i]);
+    for (size_t i = 0; r == 0 && i < N_ELEMENTS(names); i++)
+        r = add_entry(facts, names[i]);
     if (r == 0)
-        r = gather_dir(facts, "/etc", etc_names);
-    if (r == 0)
-        r = gather_dir(facts, "/etc/ssl", ssl_names);
+        r = add_jvms(facts);
     if (r < 0)
         return gb_fail(err, r, GB_BLAME_HOST, "looking at this machine's files: %s", strerror(-r));
     return 0;
