@@ -17,6 +17,7 @@
  */
 #include "spawner/child.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -419,16 +420,19 @@ static bool is_kept(const struct wire_strs *keep, const char *name)
     return false;
 }
 
-/* What others cannot open needs no cover: nobody in a box is the host's root. */
-static int cover_entry(const char *name)
+/* A link shows what it points to; what others cannot open needs no cover: nobody in a box is the
+ * host's root. */
+static int cover_entry(const struct sys_dirent *entry)
 {
     struct stat st;
 
-    if (lstat(name, &st) < 0)
+    if (entry->type == DT_DIR)
+        return cover(entry->name, true);
+    if (lstat(entry->name, &st) < 0)
         return -1;
     if (S_ISLNK(st.st_mode) || !(st.st_mode & S_IRWXO))
         return 0;
-    return cover(name, S_ISDIR(st.st_mode));
+    return cover(entry->name, S_ISDIR(st.st_mode));
 }
 
 static int cover_entries(const struct wire_strs *keep, const char *entries, ssize_t n)
@@ -436,7 +440,7 @@ static int cover_entries(const struct wire_strs *keep, const char *entries, ssiz
     for (ssize_t at = 0; at < n;) {
         const struct sys_dirent *entry = (const void *)(entries + at);
 
-        if (!is_kept(keep, entry->name) && cover_entry(entry->name) < 0)
+        if (!is_kept(keep, entry->name) && cover_entry(entry) < 0)
             return -1;
         at += entry->size;
     }
