@@ -26,10 +26,10 @@
 /* ---- made-up facts -------------------------------------------------------------------------- */
 
 static struct plan_entry entries[] = {
-    { (char *)(uintptr_t) "/bin", (char *)(uintptr_t) "usr/bin", false },
-    { (char *)(uintptr_t) "/lib64", NULL, true },
-    { (char *)(uintptr_t) "/etc/alternatives", NULL, true },
-    { (char *)(uintptr_t) "/etc/ssl/certs", NULL, true },
+    { (char *)(uintptr_t) "/bin", (char *)(uintptr_t) "usr/bin" },
+    { (char *)(uintptr_t) "/lib64", NULL },
+    { (char *)(uintptr_t) "/etc/alternatives", NULL },
+    { (char *)(uintptr_t) "/etc/ssl/certs", NULL },
 };
 
 static void add_group(struct plan_facts *facts, const char *controller, enum wall wall, bool is_v2,
