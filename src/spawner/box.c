@@ -246,26 +246,26 @@ static const struct group *born_in(const struct box *box)
     return NULL;
 }
 
-/* Which namespace is it that the kernel refuses?  Asked only after a failure. */
+static bool can_clone(uint64_t flags)
+{
+    struct sys_clone_args args = { .flags = flags, .exit_signal = SIGCHLD };
+    pid_t pid = sys_clone3(&args);
+
+    if (pid == 0)
+        _exit(0);
+    return pid > 0 && waitpid(pid, NULL, 0) == pid;
+}
+
+/* Which namespace is it that the kernel refuses?  Asked only after a failure.  Each is tried alone,
+ * but for the user's, which the others need. */
 static uint32_t refused_namespace(uint32_t plan_flags)
 {
-    for (size_t i = 0; i < N_ELEMENTS(namespaces); i++) {
-        struct sys_clone_args args = {
-            .flags = namespaces[i].clone_flag | clone_flags(plan_flags & PLAN_FLAG_USER_NS),
-            .exit_signal = SIGCHLD,
-        };
-        pid_t pid;
+    uint64_t user = plan_flags & PLAN_FLAG_USER_NS ? SYS_CLONE_NEWUSER : 0;
 
-        if (!(plan_flags & namespaces[i].plan_flag))
-            continue;
-        pid = sys_clone3(&args);
-        if (pid == 0)
-            _exit(0);
-        if (pid < 0)
+    for (size_t i = 0; i < N_ELEMENTS(namespaces); i++)
+        if (plan_flags & namespaces[i].plan_flag && !can_clone(user | namespaces[i].clone_flag))
             return namespaces[i].plan_flag;
-        (void)waitpid(pid, NULL, 0);
-    }
-    return 0;
+    return can_clone(user | SYS_CLONE_NEWNS) ? 0 : PLAN_FLAG_MOUNT_NS;
 }
 
 static int clone_child(struct box *box, struct child *child, struct failure *ret)

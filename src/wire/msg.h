@@ -101,6 +101,7 @@ enum plan_flags {
     PLAN_FLAG_IPC_NS = 1 << 4,
     PLAN_FLAG_UTS_NS = 1 << 5,
     PLAN_FLAG_CGROUP_NS = 1 << 6,
+    PLAN_FLAG_MOUNT_NS = 1 << 7, /* not asked for, always made: failures name it */
 };
 
 enum group_flags {

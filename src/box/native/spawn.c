@@ -239,6 +239,7 @@ static int failed_wall(const struct msg_failed *failed)
         { PLAN_FLAG_USER_NS, WALL_USER_NS }, { PLAN_FLAG_PID_NS, WALL_PID },
         { PLAN_FLAG_NET_NS, WALL_NET },      { PLAN_FLAG_IPC_NS, WALL_IPC },
         { PLAN_FLAG_UTS_NS, WALL_UTS },      { PLAN_FLAG_CGROUP_NS, WALL_CGROUP_NS },
+        { PLAN_FLAG_MOUNT_NS, WALL_MOUNT },
     };
 
     switch (failed->where) {
