@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* model/model.h - chat models: one file a wire.
+ *
+ * A model belongs to one thread.  A request is complete in itself: there is no conversation here.
+ * What a model says is hostile text.  Retries, back-off and the continuation of an answer that was
+ * cut at its length happen below this API; what it returns is whole, or an error.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+
+struct gb_err;
+struct model;
+
+enum model_role {
+    MODEL_SYSTEM,
+    MODEL_USER,
+    MODEL_ASSISTANT,
+};
+
+struct model_message {
+    enum model_role role;
+    const char *text;
+};
+
+struct model_tool {
+    const char *name;
+    const char *description;
+    const char *schema; /* of its arguments: JSON */
+};
+
+struct model_request {
+    const struct model_message *messages;
+    size_t n_messages;
+    /* The answer must be JSON of this schema, by the server's own means where it has them, else by
+     * asking.  The caller checks it all the same. */
+    const char *schema_name;
+    const char *schema; /* NULL: free text */
+    const struct model_tool *tools;
+    size_t n_tools;
+    double temperature;   /* negative: the server's default; left out where a wire takes none */
+    uint64_t seed;        /* 0: none */
+    uint64_t max_tokens;  /* of one answer; 0: the wire's default */
+    const char *effort;   /* "low", "medium", "high"; NULL: the server's default */
+    uint64_t deadline_ns; /* CLOCK_NEVER_NS: none */
+    int cancel_fd;        /* -1: never */
+    /* As it comes; may be NULL.  Reasoning is told apart and is never part of the text. */
+    void (*text)(void *user, const char *bytes, size_t len);
+    void (*reasoning)(void *user, const char *bytes, size_t len);
+    /* A retry begins: what was streamed so far is void.  why is a short line.  May be NULL. */
+    void (*again)(void *user, const char *why, uint64_t wait_ms);
+    void *user;
+};
+
+enum model_finish {
+    MODEL_STOP,
+    MODEL_TOOLS,
+    MODEL_REFUSED, /* content filter, refusal */
+};
+
+struct model_usage {
+    bool is_known;
+    uint64_t input;
+    uint64_t output; /* reasoning included */
+    uint64_t cached; /* of the input */
+};
+
+struct model_call {
+    char *id;
+    char *name;
+    char *arguments; /* JSON text as it came; may be anything */
+};
+
+struct model_answer {
+    char *text;      /* never NULL on success */
+    char *reasoning; /* NULL: none */
+    enum model_finish finish;
+    struct model_usage usage;
+    struct model_call *calls;
+    size_t n_calls;
+    char *model;       /* that really answered, as the server names it; may be NULL */
+    unsigned requests; /* how many it took */
+};
+
+/* What there is to open a model with; conf/ fills it. */
+struct model_spec {
+    const char *provider; /* a row of providers.def, or "scripted" */
+    const char *name;     /* of the model; for "scripted" the path of the script */
+    const char *base_url; /* NULL: the provider's */
+    const char *key;      /* NULL: none */
+    const char *ca_file;
+    const char *proxy;
+    uint64_t context; /* tokens that fit in; 0: the provider's usual */
+};
+
+int model_open(const struct model_spec *spec, struct model **ret, struct gb_err *err);
+void model_close(struct model **model);
+
+#define cleanup_model cleanup_with(model_close)
+
+/* "openai/gpt-6-luna", and where it is asked, for people. */
+const char *model_label(const struct model *model);
+const char *model_endpoint(const struct model *model);
+uint64_t model_context(const struct model *model); /* tokens */
+
+/* Does it take temperature and seed? */
+bool model_samples(const struct model *model);
+
+/* The caller owes model_answer_clear() in any case; it starts as { 0 }.  -ECANCELED, -ETIMEDOUT for
+ * the deadline. */
+int model_chat(struct model *model, const struct model_request *request, struct model_answer *ret,
+               struct gb_err *err);
+void model_answer_clear(struct model_answer *answer);
+
+/* Names of the models that the server offers, NULL-terminated, for model_list_free(). */
+int model_list(struct model *model, char ***ret, struct gb_err *err);
+void model_list_free(char ***names);

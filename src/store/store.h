@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store/store.h - tasks and what was done for them, in SQLite; its only user, opened on first use.
+ *
+ * A task is a row with its effects: each a named thing that was done once (a model's answer, a
+ * verdict, a search, a human's word), written and committed before anything follows from it.  So a
+ * task that was killed at any moment finds all that was done, and nothing half done.
+ *
+ * One file, tasks.db (WAL), in the state directory, 0600.  A store belongs to one thread; several
+ * processes may have it open.  A task in work is locked by its process (store_task_lock()).
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+
+struct gb_err;
+struct store;
+
+enum task_state {
+    TASK_RUNNING, /* or was, when its process died */
+    TASK_WAITING, /* for a human's answer */
+    TASK_DONE,    /* the outcome says how */
+};
+
+struct store_task {
+    char *id; /* t_… */
+    char *objective;
+    char *options; /* JSON: what the command was told; whatever resuming needs */
+    char *folder;  /* host directory with its readable files; NULL: none */
+    char *parent;  /* the task that it continues; NULL: none */
+    enum task_state state;
+    char *outcome;       /* JSON when done; NULL */
+    uint64_t created_ms; /* since the epoch */
+    uint64_t changed_ms;
+};
+
+struct store_effect {
+    char *name;   /* unique in its task: "contract", "attempt-2/code" */
+    char *digest; /* of the input: hex SHA-256 */
+    char *output; /* JSON or text, as it was put */
+    size_t output_len;
+    uint64_t at_ms;
+};
+
+/* Makes directory (0700) and file as needed.  A damaged or newer database is an error that says
+ * what to do and changes nothing. */
+int store_open(const char *dir, struct store **ret, struct gb_err *err);
+void store_close(struct store **store);
+
+#define cleanup_store cleanup_with(store_close)
+
+int store_task_new(struct store *store, const struct store_task *task, struct gb_err *err);
+
+/* By id or unique beginning of it.  -ENOENT, or -ENOTUNIQ, with an error for people. */
+int store_task_get(struct store *store, const char *prefix, struct store_task *ret,
+                   struct gb_err *err);
+void store_task_clear(struct store_task *task);
+
+/* Newest first; *ret is an array of *ret_n that store_tasks_free() frees. */
+int store_task_list(struct store *store, size_t most, struct store_task **ret, size_t *ret_n,
+                    struct gb_err *err);
+void store_tasks_free(struct store_task *tasks, size_t n);
+
+int store_task_state(struct store *store, const char *id, enum task_state state,
+                     const char *outcome, struct gb_err *err);
+int store_task_remove(struct store *store, const char *id, struct gb_err *err);
+
+/* This process works on the task until it ends or closes the descriptor; -EBUSY when another does.
+ * A lock file beside the database: it goes with its process. */
+int store_task_lock(struct store *store, const char *id, int *ret_fd, struct gb_err *err);
+
+/* 1 and the effect, 0 when there is none of that name.  store_effect_clear() is owed. */
+int store_effect_get(struct store *store, const char *task, const char *name,
+                     struct store_effect *ret, struct gb_err *err);
+
+/* Commits it.  A second one of the same name is -EEXIST: nothing is ever done twice. */
+int store_effect_put(struct store *store, const char *task, const struct store_effect *effect,
+                     struct gb_err *err);
+void store_effect_clear(struct store_effect *effect);
+
+/* All effects of a task in the order in which they were put. */
+int store_effect_each(struct store *store, const char *task,
+                      int (*each)(void *user, const struct store_effect *effect), void *user,
+                      struct gb_err *err);
