@@ -4,7 +4,7 @@ believes to have.
 
 What is not installed here is checked for the error that names the package; the ten languages of
 REQUIRED must run wherever the tests do.  Go compiles its whole library for every program (10-20 s of
-CPU): in a check one program of Go does everything, with GLOVEBOX_PROOF it takes part in all.
+CPU): in a check one program of Go does everything, in a proof it takes part in all.
 """
 import collections
 import os
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from lib import box
+from lib import box, pace
 
 Language = collections.namedtuple("Language", "ending program package hello exits fails talks")
 
@@ -131,7 +131,7 @@ def run(name, code, **request):
 
 
 PRESENT = [name for name in LANGUAGES if is_there(name)]
-QUICK = PRESENT if os.environ.get("GLOVEBOX_PROOF") else [n for n in PRESENT if n != "go"]
+QUICK = PRESENT if pace.IS_PROOF else [n for n in PRESENT if n != "go"]
 
 
 def test_the_languages_that_must_be_here_are():

@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that do not want to end are dead within 2 s of their limit, and nobody survives them.
-
-Machines that run tests are busy: ten times as long is allowed here.
-"""
+"""Programs that do not want to end are dead within 2 s of their limit, and nobody survives them."""
 import pytest
 
-from lib import box
+from lib import box, pace
 
 LIMIT = 0.7
-SLACK = 20
+SLACK = pace.within(2)
 
 DAEMON = """
 import os, signal, sys, time

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """L27: programs whose end is known beforehand, many at once: the class is exact every time.
 
-The set is generated from a seed, which a failure names.  About a hundred programs in a check; with
-GLOVEBOX_PROOF set two thousand.  A run that glovebox killed must never be told as ok.
+The set is generated from a seed, which a failure names.  A hundred programs in a check, two
+thousand in a proof.  A run that glovebox killed must never be told as ok.
 """
 import collections
 import concurrent.futures
@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from lib import box
+from lib import box, pace
 
 Case = collections.namedtuple("Case", "verdict language code limits exit_code signal stdout")
 
@@ -96,7 +96,7 @@ def returncode(case):
 
 @pytest.mark.serial
 def test_L27_the_verdict_is_true():
-    count = 2000 if os.environ.get("GLOVEBOX_PROOF") else 100
+    count = pace.count(check=100, proof=2000)
     seed = int(os.environ.get("GLOVEBOX_SEED", time.time_ns() % 1_000_000))
     rng = random.Random(seed)
     cases = [draw(rng) for _ in range(count)]

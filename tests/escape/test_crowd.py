@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Many boxes (L17): two hundred at once, a thousand one after another, two users side by side.
 
-Every verdict is right and the ledger is as before.  In a check there are 300 one after another, with
-GLOVEBOX_PROOF the whole thousand.
+Every verdict is right and the ledger is as before.  In a check there are 300 one after another, in a
+proof the whole thousand.
 """
 import concurrent.futures
 import os
@@ -11,12 +11,12 @@ import time
 
 import pytest
 
-from lib import box, host, ledger as books, place as places
+from lib import box, host, ledger as books, pace, place as places
 
 pytestmark = pytest.mark.serial
 
 AT_ONCE = 200
-IN_A_ROW = 1000 if os.environ.get("GLOVEBOX_PROOF") else 300
+IN_A_ROW = pace.count(check=300, proof=1000)
 
 # What the boxes do by turns: (code, limits, verdict, exit code of the command, output)
 KINDS = [

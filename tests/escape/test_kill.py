@@ -7,7 +7,7 @@ directory, and nobody had to start another box for it.  Only when spawner and gu
 nobody is there to remove the empty groups: the next box does.  A run whose box was killed is never
 told as ok.
 
-Moments are drawn at random; GLOVEBOX_SEED repeats them.  GLOVEBOX_PROOF asks for many more.
+Moments are drawn at random; GLOVEBOX_SEED repeats them.  A proof has many more.
 """
 import json
 import os
@@ -18,11 +18,10 @@ import time
 
 import pytest
 
-from lib import box, host, ledger as books
+from lib import box, host, ledger as books, pace
 
-# 2 s of the promise, ten times on a shared machine.
-GONE_WITHIN = 20
-MOMENTS = 400 if os.environ.get("GLOVEBOX_PROOF") else 15
+GONE_WITHIN = pace.within(2)
+MOMENTS = pace.count(check=15, proof=400)
 SEED = int(os.environ.get("GLOVEBOX_SEED", time.time_ns() % 1_000_000))
 
 # Takes the whole range of a short life: files in, compile-free start, output, children, files out.
@@ -73,10 +72,10 @@ class Victim:
                 pass
         return [name for name in names if name in pids]
 
-    def end(self):
-        """Closes its input; its result."""
+    def end(self, limit=0):
+        """Closes its input; its result, which comes soon, or soon after the limit of the run."""
         try:
-            out, err = self.process.communicate(timeout=GONE_WITHIN)
+            out, err = self.process.communicate(timeout=limit + GONE_WITHIN)
         except subprocess.TimeoutExpired:
             self.process.kill()
             raise AssertionError(f"hangs, or somebody keeps its output open: {self.words}") from None
@@ -218,7 +217,7 @@ def test_L04_a_stopped_glove_is_noticed(place):
     assert host.until(lambda: "run" in processes_of(victim.process.pid), 30)
     victim.look()
     os.kill(processes_of(victim.process.pid)["glove"], signal.SIGSTOP)
-    result = victim.end()
+    result = victim.end(limit=2)
     assert result.verdict in ("timeout", "sandbox_error") and result.survivors == 0, result
     victim.assert_gone()
 
@@ -231,7 +230,7 @@ def test_L04_a_stopped_spawner_does_not_keep_a_run_alive(place):
     os.kill(spawner, signal.SIGSTOP)
     run = [p for p in victim.seen.values() if p.depth > 1 and p.inner_pid != 1]
     try:
-        assert host.until(lambda: not any(p.is_alive() for p in run), GONE_WITHIN)
+        assert host.until(lambda: not any(p.is_alive() for p in run), 1.5 + GONE_WITHIN)
     finally:
         os.kill(spawner, signal.SIGCONT)
     result = victim.end()

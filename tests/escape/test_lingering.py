@@ -8,10 +8,10 @@ import time
 
 import pytest
 
-from lib import box, host
+from lib import box, host, pace
 
-# A run may take that much longer than its limit: 2 s, and ten times as much on a shared machine.
-SLACK = 20
+# A run may take that much longer than its limit.
+SLACK = pace.within(2)
 STATES = ["stopped", "traced", "traceme", "vforked", "storm", "threads"]
 
 

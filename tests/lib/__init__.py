@@ -4,6 +4,7 @@
 place    where a test's files, run directory, temporary directory and user ids lie
 host     the machine as /proc and /sys show it: processes, groups, namespaces
 ledger   what glovebox could leave behind, counted before and after every test (autouse fixture)
+pace     promised times and counts, of a check and of a proof
 box      `glovebox exec` as a function: run() to the end, start() to meet a box while it lives
 canary   secrets and listeners on the host which no box may read or reach
 posture  what the host sees of a living process in a box, in a form that can be compared
