@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent/judge.h - code meets tests, in boxes; nothing it says comes from the code's own mouth.
+ *
+ *    check    syntax, names and signatures of the contract, modules that are not there
+ *    tests    a program's cases: each in a box of its own, output compared here
+ *             a library's tests: each with two boxes side by side, the test's and the code's, whose
+ *             pipes are crossed (docs/internals/judge-guest.md): only data crosses
+ *    mutants  the same tests against changed code: which function does no test notice?
+ *
+ * A report is plain data and JSON at once, because it is an effect (agent/journal.h).
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+
+struct agent_files;
+struct box_spec;
+struct buf;
+struct contract;
+struct gb_err;
+
+enum test_class {
+    CLASS_NORMAL,
+    CLASS_EDGE,
+    CLASS_INVALID,
+    CLASS_STRESS,
+    N_CLASSES,
+};
+
+/* Where a test comes from: the task itself, a model, or a model and then hidden from the coder. */
+enum test_origin {
+    ORIGIN_GIVEN,
+    ORIGIN_DERIVED,
+    ORIGIN_HELD_BACK,
+};
+
+enum test_result {
+    TEST_PASSED,
+    TEST_FAILED,
+    TEST_TIMEOUT,
+    TEST_ERROR,   /* the test itself is broken */
+    TEST_SKIPPED, /* is no pass */
+};
+
+struct judge_test {
+    char *id; /* "test_duration.py::test_hours", a case's name */
+    enum test_class class;
+    enum test_origin origin;
+    bool is_withdrawn;
+    bool is_together; /* mocks inside the code: runs in its process, cannot alone make a pass */
+};
+
+struct judge_tests {
+    struct judge_test *items;
+    size_t n;
+    struct agent_files *files; /* a library's: the test files */
+    char *cases;               /* a program's: JSON (agent/cases.h) */
+};
+
+struct judge_row {
+    char *id;
+    enum test_result result;
+    char *message; /* one line: expected and actual values */
+    char *detail;  /* more lines, bounded; may be NULL */
+    uint64_t ms;
+    uint64_t memory_bytes;
+    bool is_suspect; /* an equality that only the code vouches for */
+};
+
+enum diagnosis {
+    DIAGNOSIS_NONE,
+    DIAGNOSIS_SYNTAX,
+    DIAGNOSIS_INTERFACE,
+    DIAGNOSIS_MODULE, /* an import that the box has not */
+    DIAGNOSIS_ASSERTION,
+    DIAGNOSIS_OUTPUT,
+    DIAGNOSIS_TIMEOUT,
+    DIAGNOSIS_MEMORY,
+    DIAGNOSIS_CRASH,
+    N_DIAGNOSES,
+};
+
+enum outcome {
+    OUTCOME_PASSED,
+    OUTCOME_FAILED,
+    OUTCOME_ERROR,
+    OUTCOME_TAMPERED,
+    OUTCOME_SUSPECT,
+};
+
+struct judge_report {
+    enum outcome outcome;
+    char *reason; /* of tampered, suspect, error */
+    enum diagnosis diagnosis;
+    char *summary; /* what goes to the model: names and values, never of held-back tests */
+    struct judge_row *rows;
+    size_t n_rows;
+    double coverage; /* of statements, 0 to 1; negative: not known */
+    char *lint;      /* lines; NULL: clean or no linter */
+    uint64_t ms;
+    uint64_t memory_peak_bytes;
+};
+
+struct judge_input { /* --file */
+    const char *path;
+    const void *bytes;
+    size_t len;
+};
+
+struct judge_spec {
+    const struct box_spec *box;
+    const struct contract *contract;
+    const struct agent_files *code;
+    const struct judge_tests *tests;
+    const struct judge_input *inputs;
+    size_t n_inputs;
+    unsigned jobs; /* boxes at a time */
+    int cancel_fd;
+    /* A test has ended; may be NULL.  Called under a lock, from any thread. */
+    void (*progress)(void *user, const struct judge_row *row);
+    void *user;
+};
+
+/* The tests of a set, listed and marked with their classes; a set that does not load is an error
+ * for the model that wrote it (-EINVAL). */
+int judge_collect(const struct judge_spec *spec, struct judge_tests *tests, struct gb_err *err);
+
+/* 0 whatever the outcome; negative when it could not be told. */
+int judge_run(const struct judge_spec *spec, struct judge_report *ret, struct gb_err *err);
+
+struct judge_mutant {
+    char *id;
+    char *function;
+    unsigned line;
+    bool is_hint; /* comparisons and constants: many are equivalent */
+    bool is_killed;
+    char *what; /* "emptied", "branch forced true", … */
+};
+
+struct judge_mutation {
+    struct judge_mutant *items;
+    size_t n;
+    double score; /* killed / all that count; negative: nothing to mutate */
+};
+
+/* At most 40 mutants and ten seconds. */
+int judge_mutate(const struct judge_spec *spec, struct judge_mutation *ret, struct gb_err *err);
+
+const char *outcome_name(enum outcome outcome);
+const char *diagnosis_name(enum diagnosis diagnosis);
+const char *test_class_name(enum test_class class);
+
+/* As JSON and back. */
+int judge_report_text(const struct judge_report *report, struct buf *ret);
+int judge_report_parse(const char *json, size_t len, struct judge_report *ret, struct gb_err *err);
+void judge_report_clear(struct judge_report *report);
+int judge_tests_text(const struct judge_tests *tests, struct buf *ret);
+int judge_tests_parse(const char *json, size_t len, struct judge_tests *ret, struct gb_err *err);
+void judge_tests_clear(struct judge_tests *tests);
+int judge_mutation_text(const struct judge_mutation *mutation, struct buf *ret);
+int judge_mutation_parse(const char *json, size_t len, struct judge_mutation *ret,
+                         struct gb_err *err);
+void judge_mutation_clear(struct judge_mutation *mutation);
+
+#define cleanup_report cleanup_with(judge_report_clear)
+#define cleanup_tests  cleanup_with(judge_tests_clear)
