@@ -54,9 +54,9 @@ static enum kill_cause cause_of(enum box_kill kill)
     return causes[kill];
 }
 
-static void note_facts(struct run_step *step, const struct box_run_end *end)
+struct run_facts run_facts_of(const struct box_run_end *end)
 {
-    step->facts = (struct run_facts){
+    return (struct run_facts){
         .is_lost = end->is_lost,
         .cause = cause_of(end->kill),
         .has_exited = end->has_exited,
@@ -67,6 +67,11 @@ static void note_facts(struct run_step *step, const struct box_run_end *end)
         .disk_free = end->disk_free,
         .inodes_free = end->inodes_free,
     };
+}
+
+static void note_facts(struct run_step *step, const struct box_run_end *end)
+{
+    step->facts = run_facts_of(end);
     step->wall_us = end->wall_ns / 1000;
     step->cpu_us = end->cpu_ns / 1000;
     step->memory_peak_bytes = end->memory_peak;

@@ -12,6 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "run/verdict.h"
+
+struct box_run_end;
 struct box_spec;
 struct gb_err;
 struct language;
@@ -55,6 +58,9 @@ struct run_request {
     int (*output)(void *user, int stream, const void *bytes, size_t len);
     void *user;
 };
+
+/* What a verdict is made of. */
+struct run_facts run_facts_of(const struct box_run_end *end);
 
 /* result: zeroed; the caller owes run_result_clear() in any case. */
 int run_execute(const struct run_request *asked, struct run_result *result, struct gb_err *err);

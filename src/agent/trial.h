@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent/trial.h - a program in a box of its own, for the judge: files in, output back.
+ *
+ * And two of them side by side with their pipes crossed: what one writes the other reads, and the
+ * host does not look at it.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "box/box.h"
+#include "run/verdict.h"
+
+struct gb_err;
+
+struct trial_spec {
+    const struct box_spec *box;
+    const struct box_file *files; /* below the workspace */
+    size_t n_files;
+    const char *const *argv;
+    const char *const *env; /* "K=V" over the box's own; may be NULL */
+    const void *input;      /* its stdin; not with a pair */
+    size_t input_len;
+    size_t keep; /* bytes of each stream that are kept, head and tail */
+    int cancel_fd;
+};
+
+struct trial_end {
+    enum verdict verdict;
+    struct box_run_end end;
+    struct buf out; /* stdout; empty in a pair */
+    struct buf err;
+    bool is_cut; /* some of the output was not kept */
+};
+
+/* 0 however the program ended; negative when there was no box, or it was lost.  The caller owes
+ * trial_end_clear() in any case. */
+int trial_run(const struct trial_spec *spec, struct trial_end *ret, struct gb_err *err);
+
+/* Both at once.  The second one is ended when the first one has. */
+int trial_pair(const struct trial_spec *first, const struct trial_spec *second,
+               struct trial_end ret[static 2], struct gb_err *err);
+
+void trial_end_clear(struct trial_end *end);
