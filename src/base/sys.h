@@ -34,19 +34,17 @@
 #define SYS_MOVE_MOUNT_F_EMPTY_PATH 0x00000004
 
 /* close_range(2) */
-#define SYS_CLOSE_RANGE_CLOEXEC 4
 
 /* fsopen(2), fsconfig(2), fsmount(2) */
-#define SYS_FSOPEN_CLOEXEC         1
-#define SYS_FSMOUNT_CLOEXEC        1
-#define SYS_FSCONFIG_SET_FLAG      0
-#define SYS_FSCONFIG_SET_STRING    1
-#define SYS_FSCONFIG_CMD_CREATE    6
-#define SYS_MOUNT_ATTR_RDONLY      0x00000001
-#define SYS_MOUNT_ATTR_NOSUID      0x00000002
-#define SYS_MOUNT_ATTR_NODEV       0x00000004
-#define SYS_MOUNT_ATTR_NOEXEC      0x00000008
-#define SYS_MOUNT_ATTR_NOSYMFOLLOW 0x00200000
+#define SYS_FSOPEN_CLOEXEC      1
+#define SYS_FSMOUNT_CLOEXEC     1
+#define SYS_FSCONFIG_SET_FLAG   0
+#define SYS_FSCONFIG_SET_STRING 1
+#define SYS_FSCONFIG_CMD_CREATE 6
+#define SYS_MOUNT_ATTR_RDONLY   0x00000001
+#define SYS_MOUNT_ATTR_NOSUID   0x00000002
+#define SYS_MOUNT_ATTR_NODEV    0x00000004
+#define SYS_MOUNT_ATTR_NOEXEC   0x00000008
 
 struct sys_mount_attr {
     uint64_t attr_set;
@@ -72,7 +70,6 @@ struct sys_clone_args {
 
 #define SYS_CLONE_PIDFD         0x00001000ULL
 #define SYS_CLONE_NEWNS         0x00020000ULL
-#define SYS_CLONE_NEWCGROUP     0x02000000ULL
 #define SYS_CLONE_NEWUTS        0x04000000ULL
 #define SYS_CLONE_NEWIPC        0x08000000ULL
 #define SYS_CLONE_NEWUSER       0x10000000ULL
@@ -92,7 +89,6 @@ struct sys_open_how {
 #define SYS_RESOLVE_NO_MAGICLINKS 0x02
 #define SYS_RESOLVE_NO_SYMLINKS   0x04
 #define SYS_RESOLVE_BENEATH       0x08
-#define SYS_RESOLVE_IN_ROOT       0x10
 
 /* getdents64(2): what fills the buffer, which is aligned to 8 bytes. */
 struct sys_dirent {

@@ -293,7 +293,7 @@ static uint64_t next_look(const struct process *p)
     return p->wall_deadline_ns < p->cpu_look_ns ? p->wall_deadline_ns : p->cpu_look_ns;
 }
 
-/* Without its spawner a box has nobody who removes it: it ends here. */
+/* A box ends with its spawner, whose guard removes it. */
 static int hold_lost(struct process *p, struct gb_err *err)
 {
     kill_for(p, BOX_KILL_NONE);

@@ -27,7 +27,8 @@
 #include "base/sys.h"
 #include "spawner/idmap.h"
 
-#define SWEEP_MS 2000
+#define SWEEP_MS    2000
+#define SLOTS_TRIED 3
 
 static int fail(struct failure *ret, size_t step, enum spawn_where where, uint32_t wall, int code,
                 const char *detail)
@@ -75,7 +76,8 @@ static int record_sweep(char *record, size_t len, uint32_t slot, uint32_t *ret_s
 
             if (r < 0)
                 result = r;
-            *ret_survivors += left;
+            if (left > *ret_survivors)
+                *ret_survivors = left; /* the same ones in every tree */
         }
         line = end + 1;
     }
@@ -101,18 +103,28 @@ static int record_write(const struct box *box)
     return slot_write(&box->slot, record, used);
 }
 
+/* A slot whose leftovers cannot be swept now is left as it is, and the next one tried. */
 static int take_slot(struct box *box, struct failure *ret)
 {
-    const struct msg_plan *head = &box->plan->head;
-    char record[SLOT_RECORD_MAX];
-    uint32_t survivors = 0;
-    size_t len = 0;
-    int r = slot_take(box->plan->slots_fd, head->slot, head->n_slots, &box->slot, record, &len);
+    uint32_t n_slots = box->plan->head.n_slots;
+    uint32_t first = 0;
+    int swept = 0;
 
-    if (r < 0)
-        return fail(ret, 0, SPAWN_WHERE_SLOT, 0, r, "");
-    r = len > 0 ? record_sweep(record, len, box->slot.number, &survivors) : 0;
-    return r < 0 ? fail(ret, 0, SPAWN_WHERE_SLOT, 0, r, "sweeping what a dead owner left") : 0;
+    for (int i = 0; i < SLOTS_TRIED; i++) {
+        char record[SLOT_RECORD_MAX];
+        uint32_t survivors = 0;
+        size_t len = 0;
+        int r = slot_take(box->plan->slots_fd, first, n_slots, &box->slot, record, &len);
+
+        if (r < 0)
+            return fail(ret, 0, SPAWN_WHERE_SLOT, 0, r, "");
+        swept = len > 0 ? record_sweep(record, len, box->slot.number, &survivors) : 0;
+        if (swept == 0)
+            return 0;
+        slot_drop(&box->slot);
+        first = box->slot.number + 1;
+    }
+    return fail(ret, 0, SPAWN_WHERE_SLOT, 0, swept, "sweeping what a dead owner left");
 }
 
 int box_sweep(struct slot *slot, uint32_t *ret_survivors)
@@ -126,6 +138,8 @@ int box_sweep(struct slot *slot, uint32_t *ret_survivors)
         r = record_sweep(record, (size_t)n, slot->number, ret_survivors);
     if (r == 0)
         slot_release(slot);
+    else if (r != -EBUSY)
+        slot_drop(slot);
     return r;
 }
 
@@ -349,11 +363,17 @@ static void drop_child_fds(struct plan *plan)
             close(plan->steps[i].tree);
 }
 
+void box_init(struct box *box)
+{
+    box->slot.fd = -1;
+    box->pidfd = -1;
+}
+
 int box_prepare(struct box *box, struct plan *plan, struct failure *ret)
 {
     int r;
 
-    *box = (struct box){ .plan = plan, .slot = { .fd = -1 }, .pidfd = -1 };
+    box->plan = plan;
     if (take_slot(box, ret) < 0 || groups_name(box, ret) < 0)
         return -1;
     r = record_write(box);
@@ -416,6 +436,8 @@ int box_destroy(struct box *box, uint32_t *ret_survivors)
     if (result == 0) {
         *ret_survivors = 0;
         slot_release(&box->slot);
+    } else if (result != -EBUSY) {
+        slot_drop(&box->slot);
     }
     return result;
 }

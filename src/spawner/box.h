@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* spawner/box.h - the life of one native box, from its plan to the last trace of it.
  *
- *    box_prepare() slot → groups
- *    box_build()   trees → clone → ids; the child goes on by itself: join → steps → glove
- *    box_destroy() kill → wait for PID 1 → remove groups → give the slot back
+ *    box_prepare() slot → record → groups
+ *    box_build()   toolchains → clone → ids → limits of v1; the child goes on by itself: join → ids
+ * → steps → limits → glove box_destroy() kill → wait for PID 1 → remove groups → give the slot back
  *
  * PID 1 of a pid namespace is waited for only after every other process in it is gone, so its end
  * is the end of the box.  box_destroy() works from any state, half-built included, and twice.
@@ -30,14 +30,18 @@ struct box {
     int pidfd;
 };
 
+/* Of zeroed memory. */
+void box_init(struct box *box);
+
 /* 0, or -1 and *ret; box_destroy() is owed in both cases.  What fails in the child itself it tells
  * over the control socket, and then its end is the box's. */
 int box_prepare(struct box *box, struct plan *plan, struct failure *ret);
 int box_build(struct box *box, int control_fd, struct failure *ret);
 
-/* Kills and removes all.  0, or -EBUSY when after about two seconds something still lives, counted
- * in *ret_survivors; it may be called again then. */
+/* Kills and removes all.  -EBUSY when after about two seconds something still lives, counted in
+ * *ret_survivors; it may be called again then.  After any other failure (groups that have become
+ * read-only) it is left to the next taker of the slot. */
 int box_destroy(struct box *box, uint32_t *ret_survivors);
 
-/* Removes what the record of a slot names, and lets go of the slot; returns as box_destroy(). */
+/* Removes what the record of a slot names, and lets go of the slot; fails as box_destroy(). */
 int box_sweep(struct slot *slot, uint32_t *ret_survivors);

@@ -218,6 +218,12 @@ static int staged_path(const char *target, char ret[static PATH_MAX])
     return -1;
 }
 
+/* What nobody in the box could walk to by the host's own rights is not there for it. */
+static bool is_out_of_reach(int error)
+{
+    return error == ENOENT || error == EACCES || error == ENOTDIR || error == ELOOP;
+}
+
 static bool is_as_planned(const struct msg_bind *m, const struct stat *st)
 {
     return !(m->flags & MOUNT_FLAG_DEVICE) ||
@@ -233,7 +239,7 @@ static int bind_path(const struct builder *b, const struct msg_bind *m, const ch
     struct stat st;
 
     if (stat(source, &st) < 0)
-        return errno == ENOENT && m->flags & MOUNT_FLAG_OPTIONAL ? 0 : -1;
+        return is_out_of_reach(errno) && m->flags & MOUNT_FLAG_OPTIONAL ? 0 : -1;
     if (!is_as_planned(m, &st)) {
         errno = ENODEV;
         return -1;

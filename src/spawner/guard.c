@@ -15,7 +15,7 @@
 #define STACK_SIZE (128 << 10)
 
 struct duty {
-    pid_t spawner;
+    int spawner; /* its pidfd */
     void (*stand_in)(void *arg);
     void *arg;
 };
@@ -24,12 +24,16 @@ struct duty {
 static int keep_watch(void *arg)
 {
     const struct duty *duty = arg;
-    struct pollfd end = { .fd = sys_pidfd_open(duty->spawner), .events = POLLIN };
+    struct pollfd end = { .fd = duty->spawner, .events = POLLIN };
+    int n;
 
     (void)prctl(PR_SET_NAME, "glovebox-guard");
-    while (end.fd >= 0 && poll(&end, 1, -1) <= 0)
-        continue;
-    duty->stand_in(duty->arg);
+    do {
+        n = poll(&end, 1, -1);
+    } while (n < 0 && errno == EINTR);
+    /* Anything but its end says nothing about the spawner, whose box is not to be touched. */
+    if (n == 1 && end.revents & POLLIN)
+        duty->stand_in(duty->arg);
     return 0;
 }
 
@@ -37,9 +41,12 @@ pid_t guard_start(void (*stand_in)(void *arg), void *arg)
 {
     static _Alignas(16) char stack[STACK_SIZE];
     static struct duty duty;
+    int spawner = sys_pidfd_open(getpid());
     pid_t pid;
 
-    duty = (struct duty){ .spawner = getpid(), .stand_in = stand_in, .arg = arg };
+    if (spawner < 0)
+        return 0;
+    duty = (struct duty){ .spawner = spawner, .stand_in = stand_in, .arg = arg };
     pid = clone(keep_watch, stack + sizeof(stack), CLONE_VM | CLONE_FILES | SIGCHLD, &duty);
     return pid < 0 ? 0 : pid;
 }

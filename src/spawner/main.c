@@ -23,6 +23,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/sys.h"
 #include "spawner/box.h"
 #include "spawner/guard.h"
 
@@ -142,14 +143,14 @@ static void remove_box(struct box *box)
     int r = box_destroy(box, &survivors);
 
     report_gone(r, survivors);
-    while (r < 0) {
+    while (r == -EBUSY) {
         (void)poll(NULL, 0, SWEEP_AGAIN_MS);
         r = box_destroy(box, &survivors);
     }
 }
 
-/* The spawner was killed, in the middle of anything.  What its slot's record names is all that can
- * be believed. */
+/* The spawner was killed, in the middle of anything.  Its slot, the descriptor of PID 1, which the
+ * kernel itself writes, and what the record names are all that can be believed. */
 static void stand_in(void *arg)
 {
     struct spawner *s = arg;
@@ -158,9 +159,11 @@ static void stand_in(void *arg)
 
     if (s->box.slot.fd < 0)
         return; /* nothing was made */
+    if (s->box.pidfd >= 0)
+        (void)sys_pidfd_send_signal(s->box.pidfd, SIGKILL);
     r = box_sweep(&s->box.slot, &survivors);
     report_gone(r, survivors);
-    while (r < 0) {
+    while (r == -EBUSY) {
         (void)poll(NULL, 0, SWEEP_AGAIN_MS);
         r = box_sweep(&s->box.slot, &survivors);
     }
@@ -208,7 +211,7 @@ int main(void)
     umask(077);
     if (fd_close_from(CONTROL_FD + 1, keep, 0) < 0)
         return 1;
-    spawner.box.slot.fd = -1;
+    box_init(&spawner.box);
     wire_reader_init(&spawner.reader);
     return serve(&spawner);
 }

@@ -34,7 +34,8 @@ static int slot_lock(int dir_fd, uint32_t number, struct slot *ret,
     if (n < 0)
         return -errno;
     *ret_len = (size_t)n;
-    *ret = (struct slot){ .fd = take_fd(&fd), .number = number };
+    ret->number = number; /* first: a guard believes it as soon as there is a descriptor */
+    ret->fd = take_fd(&fd);
     return 0;
 }
 
@@ -68,6 +69,14 @@ void slot_release(struct slot *slot)
     /* A record that could not be emptied is swept by the next taker: harmless. */
     if (pwrite(slot->fd, empty, 1, 0) < 0)
         errno = 0;
-    close(slot->fd);
-    slot->fd = -1;
+    slot_drop(slot);
+}
+
+/* Forgotten first: whoever is killed in between holds no number that means something else. */
+void slot_drop(struct slot *slot)
+{
+    int fd = take_fd(&slot->fd);
+
+    if (fd >= 0)
+        close(fd);
 }

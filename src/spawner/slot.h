@@ -2,7 +2,7 @@
 /* spawner/slot.h - the lock file that owns a native box on this host.
  *
  * One file per possible box, "0", "1", … in the directory of slots.  Whoever holds its flock owns
- * what its record names: groups, and the pid of the box.  The record is written before anything is
+ * what its record names: groups.  The record is written before anything is
  * made; so a slot whose lock can be taken but whose record is not empty had an owner who died, and
  * its taker sweeps first.  Nothing is synced to disk: all that a record names dies with the kernel.
  *
@@ -31,3 +31,6 @@ int slot_write(const struct slot *slot, const char *record, size_t len);
 
 /* Empties the record and lets go. */
 void slot_release(struct slot *slot);
+
+/* Lets go and leaves the record to the next taker. */
+void slot_drop(struct slot *slot);

@@ -17,8 +17,8 @@
 
 /* Looked up one by one: reading the whole of /etc in every start costs more.  Those in / lead into
  * /usr, as links or as directories of their own.  Of /etc, directories and plain files alike are
- * bound read-only; what only the system's own administration reads (ld.so.conf, ca-certificates) is
- * left out, because each entry is a mount in every box. */
+ * bound read-only.  Each entry is a mount in every box: what programs do without (ld.so.conf,
+ * ca-certificates, groff, terminfo, python3's sitecustomize, locale.alias) is left out. */
 static const char *const names[] = {
     "/bin",           "/lib",          "/lib32",         "/lib64",
     "/libx32",        "/sbin",         "/etc/R",         "/etc/alternatives",
@@ -32,11 +32,24 @@ static const char *const names[] = {
 
 static bool is_of_usr(const char *target)
 {
-    return strncmp(target, "usr/", 4) == 0 || strncmp(target, "/usr/", 5) == 0;
+    static const char *const ways[] = { "usr/", "/usr/", "../usr/" };
+
+    for (size_t i = 0; i < N_ELEMENTS(ways); i++)
+        if (strncmp(target, ways[i], strlen(ways[i])) == 0)
+            return true;
+    return false;
+}
+
+static bool has_entry(const struct plan_facts *facts, const char *path)
+{
+    for (size_t i = 0; i < facts->n_entries; i++)
+        if (strcmp(facts->entries[i].path, path) == 0)
+            return true;
+    return false;
 }
 
 /* What is a link into /usr here is one there too; everything else is bound, links followed.  A name
- * that does not exist is passed over. */
+ * that does not exist, or that we cannot see, is passed over. */
 static int add_entry(struct plan_facts *facts, const char *name)
 {
     cleanup_free char *path = NULL;
@@ -45,7 +58,7 @@ static int add_entry(struct plan_facts *facts, const char *name)
     char link[PATH_MAX];
     ssize_t n = readlink(name, link, sizeof(link) - 1);
 
-    if (n < 0 && errno == ENOENT)
+    if ((n < 0 && errno != EINVAL) || has_entry(facts, name))
         return 0;
     link[n < 0 ? 0 : n] = '\0';
     path = strdup(name);
@@ -68,7 +81,7 @@ static int add_jvms(struct plan_facts *facts)
     int r = 0;
 
     if (!dir)
-        return errno == ENOENT ? 0 : -errno;
+        return 0;
     while (r == 0 && (entry = readdir(dir)) != NULL) {
         const char *arch = strrchr(entry->d_name, '-');
 

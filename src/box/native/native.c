@@ -3,7 +3,7 @@
  *
  *    start     facts of this machine → plan → spawner → link
  *    run_open  groups for a run, made while the box waits
- *    destroy   the spawner removes everything, or a fresh one does
+ *    destroy   the spawner removes everything, or its guard
  */
 #include "box/native/native.h"
 

@@ -407,10 +407,10 @@ static void compile_proc(struct compiler *c)
 {
     static const char *const options[] = { "hidepid=invisible", NULL };
     static const char *const keep[] = {
-        "cgroups",     "consoles",    "cpuinfo", "crypto",      "devices", "dma",
-        "execdomains", "filesystems", "loadavg", "meminfo",     "misc",    "mounts",
-        "net",         "self",        "stat",    "swaps",       "sys",     "sysvipc",
-        "uptime",      "version",     "vmstat",  "thread-self", NULL,
+        "cgroups",     "consoles", "cpuinfo",     "devices", "dma",     "execdomains",
+        "filesystems", "loadavg",  "meminfo",     "misc",    "mounts",  "net",
+        "self",        "stat",     "swaps",       "sys",     "sysvipc", "uptime",
+        "version",     "vmstat",   "thread-self", NULL,
     };
     const uint32_t flags = MOUNT_FLAG_NOSUID | MOUNT_FLAG_NODEV | MOUNT_FLAG_NOEXEC;
     struct msg_cover cover = { .wall = WALL_PID, .target = "/proc" };

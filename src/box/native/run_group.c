@@ -48,6 +48,7 @@ static struct counters counters_read(const struct run_group *g)
 {
     struct counters c = { 0 };
 
+    /* Counted in the v2 tree, or else by cpuacct. */
     if (g->cpu >= 0)
         c.cpu_ns = g->cpu == g->kill ? read_keyed(g->dirs[g->cpu], "cpu.stat", "usage_usec") * 1000
                                      : read_number(g->dirs[g->cpu], "cpuacct.usage");
@@ -91,14 +92,6 @@ static int write_number(int dir, const char *file, uint64_t value)
     return fd_write_text(dir, file, text);
 }
 
-/* A knob that this kernel does not have (no swap accounting) limits nothing that could be used. */
-static int write_optional(int dir, const char *file, uint64_t value)
-{
-    int r = write_number(dir, file, value);
-
-    return r == -ENOENT ? 0 : r;
-}
-
 static int knobs_v1(const struct hierarchy *h, int dir, const struct limits *limits)
 {
     int r;
@@ -108,7 +101,7 @@ static int knobs_v1(const struct hierarchy *h, int dir, const struct limits *lim
     if (strcmp(h->controller, "memory") != 0)
         return 0;
     r = write_number(dir, "memory.limit_in_bytes", limits->memory_bytes);
-    return r < 0 ? r : write_optional(dir, "memory.memsw.limit_in_bytes", limits->memory_bytes);
+    return r < 0 ? r : write_number(dir, "memory.memsw.limit_in_bytes", limits->memory_bytes);
 }
 
 static int knobs_v2(wall_set walls, int dir, const struct limits *limits)
@@ -118,7 +111,7 @@ static int knobs_v2(wall_set walls, int dir, const struct limits *limits)
     if (walls & 1u << WALL_MEMORY) {
         r = write_number(dir, "memory.max", limits->memory_bytes);
         if (r == 0)
-            r = write_optional(dir, "memory.swap.max", 0);
+            r = write_number(dir, "memory.swap.max", 0);
         if (r == 0)
             r = write_number(dir, "memory.oom.group", 1);
     }

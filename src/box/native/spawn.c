@@ -414,11 +414,11 @@ uint32_t spawn_end(struct spawn *spawn)
         /* One that is gone already shows when it does not answer. */
         (void)tell(spawn, MSG_DESTROY, nothing);
         r = await_gone(spawn, &survivors);
-        /* Told that something still lives: the spawner stays with it, and is not waited for. */
-        if (r == -EBUSY || r == -ETIMEDOUT)
-            leave(spawn);
-        else
+        /* Told that something still lives, or nothing: it is not waited for. */
+        if (r == 0 || r == -ECONNRESET)
             reap(spawn);
+        else
+            leave(spawn);
     }
     close_fds(spawn);
     return survivors;
