@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json/bind.c - tables that bind JSON to structs.
- *
- * jansson does the parsing.  It is told to refuse a key given twice; its own depth limit is fixed
- * at its build and far higher than ours, so nesting is measured before it sees the text. */
+/* json/bind.c - tables that bind JSON to structs. */
 #include "json/bind.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "json/parse.h"
 
 static void cleanup_json(json_t **json)
 {
@@ -23,73 +20,6 @@ static void strs_free(char **strs)
     for (char **at = strs; at && *at; at++)
         free(*at);
     free(strs);
-}
-
-static int no_memory(struct gb_err *err)
-{
-    return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for JSON");
-}
-
-/* What a stranger wrote, fit for an error text: short, and without control bytes. */
-#define SHOWN_MAX 120
-static const char *shown(const char *said, char text[static SHOWN_MAX])
-{
-    size_t n = 0;
-
-    for (; said[n] && n + 1 < SHOWN_MAX; n++) {
-        text[n] = said[n];
-        if ((unsigned char)said[n] < ' ' || said[n] == 0x7f)
-            text[n] = '?';
-    }
-    text[n] = '\0';
-    return text;
-}
-
-/* ---- text to tree --------------------------------------------------------------------------- */
-
-/* Does the text stay within the depth limit?  Wrong text may be misjudged only behind its first
- * mistake, where the parser has stopped. */
-static bool depth_is_fine(const char *text, size_t len)
-{
-    bool is_string = false;
-    size_t depth = 0;
-
-    for (size_t i = 0; i < len; i++) {
-        char c = text[i];
-
-        if (is_string && c == '\\')
-            i++;
-        else if (c == '"')
-            is_string = !is_string;
-        else if (!is_string && (c == '[' || c == '{') && ++depth > BIND_DEPTH_MAX)
-            return false;
-        else if (!is_string && (c == ']' || c == '}') && depth > 0)
-            depth--;
-    }
-    return true;
-}
-
-static int parse(const struct bind *bind, const char *text, size_t len, json_t **ret,
-                 struct gb_err *err)
-{
-    char text_shown[SHOWN_MAX];
-    json_error_t where;
-    json_t *json;
-
-    if (len > bind->text_max)
-        return gb_fail(err, -EMSGSIZE, GB_BLAME_CALLER, "JSON of %zu bytes; at most %zu are read",
-                       len, bind->text_max);
-    if (!depth_is_fine(text, len))
-        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "JSON is nested deeper than %d levels",
-                       BIND_DEPTH_MAX);
-    json = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &where);
-    if (!json && json_error_code(&where) == json_error_out_of_memory)
-        return no_memory(err);
-    if (!json)
-        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "not JSON at line %d, column %d: %s",
-                       where.line, where.column, shown(where.text, text_shown));
-    *ret = json;
-    return 0;
 }
 
 /* ---- tree to fields ------------------------------------------------------------------------- */
@@ -106,7 +36,7 @@ static int wrong_type(const struct bind_field *field, const char *wanted, struct
 static int put_str(char **at, char *copy, struct gb_err *err)
 {
     if (!copy)
-        return no_memory(err);
+        return parse_no_memory(err);
     *at = copy;
     return 0;
 }
@@ -196,7 +126,7 @@ static int bind_array(const struct bind_field *field, json_t *json, void *at, st
         return wrong_type(field, wanted, err);
     strs = calloc(json_array_size(json) + 1, sizeof(*strs));
     if (!strs)
-        return no_memory(err);
+        return parse_no_memory(err);
     *(char ***)at = strs;
     for (size_t i = 0; i < json_array_size(json); i++) {
         const json_t *item = json_array_get(json, i);
@@ -205,7 +135,7 @@ static int bind_array(const struct bind_field *field, json_t *json, void *at, st
             return wrong_type(field, wanted, err);
         strs[i] = item_text(field, item);
         if (!strs[i])
-            return no_memory(err);
+            return parse_no_memory(err);
     }
     return 0;
 }
@@ -220,7 +150,7 @@ static int bind_pairs(const struct bind_field *field, json_t *json, void *at, st
         return wrong_type(field, "an object of strings", err);
     strs = calloc(2 * json_object_size(json) + 1, sizeof(*strs));
     if (!strs)
-        return no_memory(err);
+        return parse_no_memory(err);
     *(char ***)at = strs;
     json_object_foreach(json, key, value)
     {
@@ -228,7 +158,7 @@ static int bind_pairs(const struct bind_field *field, json_t *json, void *at, st
             return wrong_type(field, "an object of strings", err);
         *strs++ = strdup(key);
         if (!strs[-1] || !(*strs++ = strdup(json_string_value(value))))
-            return no_memory(err);
+            return parse_no_memory(err);
     }
     return 0;
 }
@@ -241,7 +171,7 @@ static bind_fn *const binders[] = {
 
 static int check_keys(const struct bind *bind, json_t *json, struct gb_err *err)
 {
-    char text[SHOWN_MAX];
+    char text[PARSE_SHOWN_MAX];
     const char *key;
     json_t *value;
 
@@ -252,7 +182,8 @@ static int check_keys(const struct bind *bind, json_t *json, struct gb_err *err)
         while (field->name && strcmp(field->name, key) != 0)
             field++;
         if (!field->name)
-            return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "unknown key '%s'", shown(key, text));
+            return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "unknown key '%s'",
+                           parse_shown(key, text));
     }
     return 0;
 }
@@ -275,8 +206,9 @@ static int bind_fields(const struct bind *bind, json_t *json, void *ret, struct 
 
 int bind_text(const struct bind *bind, const char *text, size_t len, void *ret, struct gb_err *err)
 {
+    struct parse_rules rules = { .text_max = bind->text_max, .blame = GB_BLAME_CALLER };
     cleanup_with(cleanup_json) json_t *json = NULL;
-    int r = parse(bind, text, len, &json, err);
+    int r = parse_text(&rules, text, len, &json, err);
 
     if (r < 0)
         return r;

@@ -28,7 +28,8 @@ enum json_kind {
     JSON_OBJECT,
 };
 
-/* Any value, alone in the text.  The caller owes a json_value_free(). */
+/* Any value, alone in the text, which has at most max bytes.  Errors blame the peer.  The caller
+ * owes a json_value_free(). */
 int json_value_parse(const char *text, size_t len, size_t max, struct json_value **ret,
                      struct gb_err *err);
 void json_value_free(struct json_value **value);

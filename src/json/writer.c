@@ -248,3 +248,9 @@ void json_put_bool(struct json_writer *w, const char *key, bool value)
     put_head(w, key);
     (void)buf_puts(w->buf, value ? "true" : "false");
 }
+
+void json_put_raw(struct json_writer *w, const char *key, const char *text)
+{
+    put_head(w, key);
+    (void)buf_puts(w->buf, text);
+}

@@ -49,3 +49,6 @@ void json_put_i64(struct json_writer *w, const char *key, int64_t value);
 void json_put_double(struct json_writer *w, const char *key, double value, unsigned decimals);
 void json_put_bool(struct json_writer *w, const char *key, bool value);
 void json_put_null(struct json_writer *w, const char *key);
+
+/* A value that is JSON already, as it stands: valid, and as safe to print as the caller made it. */
+void json_put_raw(struct json_writer *w, const char *key, const char *text);
