@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -51,6 +52,6 @@ int http_do(struct http_client *client, const struct http_request *request, stru
 
 /* The value of the first header of that name, without surrounding blanks, in value (cut to size);
  * false when there is none. */
-int http_header(const struct http_answer *answer, const char *name, char *value, size_t size);
+bool http_header(const struct http_answer *answer, const char *name, char *value, size_t size);
 
 void http_answer_clear(struct http_answer *answer);
