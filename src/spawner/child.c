@@ -32,7 +32,6 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -47,7 +46,7 @@
 #define COVER_FLAGS (MOUNT_FLAG_RO | MOUNT_FLAG_NOSUID | MOUNT_FLAG_NODEV | MOUNT_FLAG_NOEXEC)
 
 struct builder {
-    struct plan *plan;
+    int tree; /* opened for the present step, or -1 */
     int stage_fd;
     int root_fd; /* -1 until the plan has mounted it */
     bool has_covers;
@@ -180,7 +179,7 @@ int trees_open(struct plan *plan, struct failure *ret)
 
 /* ---- steps: each returns 0, or -1 with errno ------------------------------------------------- */
 
-static int step_tmpfs(struct builder *b, size_t i, const void *msg)
+static int step_tmpfs(struct builder *b, const void *msg)
 {
     const struct msg_tmpfs *m = msg;
     char options[96];
@@ -194,12 +193,13 @@ static int step_tmpfs(struct builder *b, size_t i, const void *msg)
         return -1;
     n = snprintf(options, sizeof(options), "size=%llu,nr_inodes=%llu,mode=%o",
                  (unsigned long long)m->bytes, (unsigned long long)m->inodes, m->mode);
-    if (n < 0 || (size_t)n >= sizeof(options))
+    if (n < 0 || (size_t)n >= sizeof(options)) {
+        errno = EINVAL;
         return -1;
+    }
+    /* The flags of mount(2) and of the newer calls are the same bits. */
     if (mount("tmpfs", ".", "tmpfs", mount_attrs(m->flags), options) < 0)
         return -1;
-    (void)i;
-    /* The flags of mount(2) and of the newer calls are the same bits. */
     if (strcmp(m->target, "root") != 0)
         return 0;
     b->root_fd = openat(b->stage_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -277,7 +277,7 @@ static int veil(const struct builder *b, const char *target, uint32_t flags)
     return fd < 0 ? -1 : attach(b, fd, target);
 }
 
-static int step_bind(struct builder *b, size_t i, const void *msg)
+static int step_bind(struct builder *b, const void *msg)
 {
     const struct msg_bind *m = msg;
     char source[PATH_MAX];
@@ -286,7 +286,7 @@ static int step_bind(struct builder *b, size_t i, const void *msg)
         return staged_path(m->source, source) < 0 ? -1 : bind_path(b, m, source);
     if (!(m->flags & MOUNT_FLAG_VEILED))
         return bind_path(b, m, m->source);
-    if (make_point(b, m->target, true) < 0 || attach(b, b->plan->steps[i].tree, m->target) < 0)
+    if (make_point(b, m->target, true) < 0 || attach(b, b->tree, m->target) < 0)
         return -1;
     return veil(b, m->target, m->flags);
 }
@@ -313,26 +313,24 @@ static int fs_options(int fd, const struct wire_strs *options)
     return sys_fsconfig(fd, SYS_FSCONFIG_CMD_CREATE, NULL, NULL);
 }
 
-static int step_mount(struct builder *b, size_t i, const void *msg)
+static int step_mount(struct builder *b, const void *msg)
 {
     const struct msg_mount *m = msg;
     cleanup_close int fs = sys_fsopen(m->type);
     cleanup_close int fd = -1;
 
-    (void)i;
     if (fs < 0 || fs_options(fs, &m->options) < 0 || make_point(b, m->target, true) < 0)
         return -1;
     fd = sys_fsmount(fs, mount_attrs(m->flags));
     return fd < 0 ? -1 : attach(b, fd, m->target);
 }
 
-static int step_dir(struct builder *b, size_t i, const void *msg)
+static int step_dir(struct builder *b, const void *msg)
 {
     const struct msg_dir *m = msg;
     const char *rel = m->target;
     int base = target_base(b, &rel);
 
-    (void)i;
     if (make_dir(b, m->target, m->mode) < 0)
         return -1;
     if (m->uid == 0 && m->gid == 0)
@@ -340,23 +338,21 @@ static int step_dir(struct builder *b, size_t i, const void *msg)
     return fchownat(base, rel, m->uid, m->gid, AT_SYMLINK_NOFOLLOW);
 }
 
-static int step_link(struct builder *b, size_t i, const void *msg)
+static int step_link(struct builder *b, const void *msg)
 {
     const struct msg_link *m = msg;
     const char *rel = m->target;
     int base = target_base(b, &rel);
 
-    (void)i;
     return symlinkat(m->content, base, rel);
 }
 
-static int step_file(struct builder *b, size_t i, const void *msg)
+static int step_file(struct builder *b, const void *msg)
 {
     const struct msg_file *m = msg;
     cleanup_close int fd = target_open(b, m->target, O_WRONLY | O_CREAT | O_EXCL, m->mode);
     int r;
 
-    (void)i;
     if (fd < 0)
         return -1;
     r = fd_write_full(fd, m->bytes.bytes, m->bytes.size);
@@ -377,13 +373,12 @@ static int covers_begin(struct builder *b)
     return 0;
 }
 
-static int step_write(struct builder *b, size_t i, const void *msg)
+static int step_write(struct builder *b, const void *msg)
 {
     const struct msg_write *m = msg;
     cleanup_close int fd = target_open(b, m->target, O_WRONLY, 0);
     size_t len = strlen(m->text);
 
-    (void)i;
     return fd >= 0 && write(fd, m->text, len) == (ssize_t)len ? 0 : -1;
 }
 
@@ -395,14 +390,13 @@ static int cover(const char *name, bool is_dir)
     return mount(with, name, NULL, MS_BIND, NULL);
 }
 
-static int step_mask(struct builder *b, size_t i, const void *msg)
+static int step_mask(struct builder *b, const void *msg)
 {
     const struct msg_mask *m = msg;
     const char *target = m->target;
     int base = target_base(b, &target);
     struct stat st;
 
-    (void)i;
     if (fstatat(base, target, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return errno == ENOENT ? 0 : -1;
     /* A link shows what it points to, and that is covered or visible by itself. */
@@ -454,14 +448,13 @@ static int cover_entries(const struct wire_strs *keep, const char *entries, ssiz
 }
 
 /* Without readdir(), which would allocate. */
-static int step_cover(struct builder *b, size_t i, const void *msg)
+static int step_cover(struct builder *b, const void *msg)
 {
     static _Alignas(8) char entries[32768];
     const struct msg_cover *m = msg;
     cleanup_close int fd = target_open(b, m->target, O_RDONLY | O_DIRECTORY, 0);
     ssize_t n = -1;
 
-    (void)i;
     if (fd < 0 || covers_begin(b) < 0 || fchdir(fd) < 0)
         return -1;
     while ((n = sys_getdents64(fd, entries, sizeof(entries))) > 0)
@@ -470,19 +463,18 @@ static int step_cover(struct builder *b, size_t i, const void *msg)
     return n < 0 ? -1 : 0;
 }
 
-static int step_remount(struct builder *b, size_t i, const void *msg)
+static int step_remount(struct builder *b, const void *msg)
 {
     const struct msg_remount *m = msg;
     cleanup_close int fd = target_open(b, m->target, O_PATH, 0);
 
-    (void)i;
     return fd < 0 ? -1 : set_attrs(fd, m->flags, false);
 }
 
 /* Every message of a step begins with its wall. */
 static const struct {
     uint8_t type;
-    int (*run)(struct builder *b, size_t i, const void *msg);
+    int (*run)(struct builder *b, const void *msg);
     size_t target; /* offset of what a failure is about */
 } builders[] = {
     { MSG_TMPFS, step_tmpfs, offsetof(struct msg_tmpfs, target) },
@@ -549,7 +541,8 @@ static void run_step(const struct child *child, struct builder *b, size_t i)
             errno = EPROTO;
             die_at(child, i, SPAWN_WHERE_PLAN, 0, "");
         }
-        if (builders[k].run(b, i, msg) == 0)
+        b->tree = child->plan->steps[i].tree;
+        if (builders[k].run(b, msg) == 0)
             return;
         memcpy(&wall, msg, sizeof(wall));
         memcpy(&target, msg + builders[k].target, sizeof(target));
@@ -699,7 +692,7 @@ static void build(struct child *child, struct builder *b)
 
 void child_main(struct child *child)
 {
-    struct builder b = { .plan = child->plan, .stage_fd = -1, .root_fd = -1 };
+    struct builder b = { .tree = -1, .stage_fd = -1, .root_fd = -1 };
     sigset_t none;
 
     (void)sigemptyset(&none);
