@@ -46,13 +46,15 @@ def processes_of(command_pid):
 class Victim:
     """A command that is going to lose one of its processes."""
 
-    def __init__(self, place, code=PROGRAM, **request):
-        words = box.command(code, language="sh", stdin=b"", **request)
+    def __init__(self, place, code=PROGRAM, as_user=None, **request):
+        words = box.command(code, language="sh", stdin=b"", binary=as_user and as_user.binary, **request)
         self.words = words
         # The suite's own helpers, such as the canaries of other tests, stay.
         self.bystanders = {process.pid for process in host.descendants(os.getpid())}
-        self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, env=box.environment(), cwd=place.cwd)
+        with box.working_directory(as_user):
+            self.process = subprocess.Popen(
+                words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                env=box.environment(), cwd=place.cwd, **box.credentials(as_user))
         self.seen = {}
 
     def look(self):
@@ -157,9 +159,9 @@ def end_of_killed(victim):
     victim.process.stderr.close()
 
 
-def test_L01_command_and_spawner_at_once(place):
+def test_L01_command_and_spawner_at_once(place, host_user):
     """The guard is left."""
-    victim = Victim(place)
+    victim = Victim(place, as_user=host_user)
     assert host.until(lambda: "run" in processes_of(victim.process.pid), 30)
     victim.look()
     stop_and_kill(victim, ("command", "spawner"))
@@ -167,9 +169,9 @@ def test_L01_command_and_spawner_at_once(place):
     victim.assert_gone()
 
 
-def test_L01_a_spawner_that_dies_after_its_command(place):
+def test_L01_a_spawner_that_dies_after_its_command(place, host_user):
     """It is held up until the command has ended, and then killed before it could do anything."""
-    victim = Victim(place)
+    victim = Victim(place, as_user=host_user)
     assert host.until(lambda: "run" in processes_of(victim.process.pid), 30)
     victim.look()
     spawner = processes_of(victim.process.pid)["spawner"]
