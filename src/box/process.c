@@ -57,6 +57,7 @@ struct process {
     bool is_started;
     bool is_unwanted; /* the caller takes no more output */
     uint64_t started_ns;
+    uint64_t ended_ns; /* 0: not told */
     uint64_t wall_deadline_ns;
     uint64_t cpu_look_ns;
     uint64_t drain_deadline_ns; /* once killed */
@@ -127,7 +128,7 @@ static void process_exited(void *user, const struct msg_exit *msg)
     p->end->signo = msg->signo;
     p->end->disk_free = msg->disk_free;
     p->end->inodes_free = msg->inodes_free;
-    p->end->wall_ns = clock_now_ns() - p->started_ns;
+    p->ended_ns = clock_now_ns(); /* its start may not have been looked at yet */
 }
 
 /* ---- start ---------------------------------------------------------------------------------- */
@@ -430,8 +431,7 @@ int box_run(struct box *box, const struct box_run_spec *spec, struct box_run_end
     clock_start(&p, asked_ns);
     if (r == 0)
         r = watch(&p, &lost);
-    if (ret->wall_ns == 0)
-        ret->wall_ns = clock_now_ns() - p.started_ns;
+    ret->wall_ns = (p.ended_ns ? p.ended_ns : clock_now_ns()) - p.started_ns;
     closed = box_ops_of(box)->run_close(box, ret, settled < 0 ? NULL : err);
     if (r == 0 && closed == 0 && p.is_started)
         r = drain(&p, &lost);

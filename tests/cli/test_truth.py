@@ -103,3 +103,10 @@ def test_L27_the_verdict_is_true():
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         wrong = [text for text in pool.map(complaint, cases) if text]
     assert not wrong, f"GLOVEBOX_SEED={seed}: {len(wrong)} of {count}\n" + "\n".join(wrong)
+
+
+def test_a_run_that_ends_at_once_was_short():
+    """Its end can come together with the greeting of its box."""
+    for _ in range(60):
+        result = box.run(argv=["true"])
+        assert result.verdict == "ok" and 0 <= result.wall_ms <= result.seconds * 1000, result
