@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* json/parse.c - hostile text to jansson's tree.
  *
- * jansson does the parsing.  It is told to refuse a key given twice; its own depth limit is fixed
- * at its build and far higher than ours, so nesting is measured before it sees the text. */
+ * jansson does the parsing.  It is told to refuse a key given twice.  Its own depth limit is fixed
+ * at its build and far higher than ours, and it overlooks a NUL behind a number: both are checked
+ * before it sees the text. */
 #include "json/parse.h"
 
 #include <errno.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "json/bind.h"
 
@@ -54,6 +56,7 @@ int parse_text(const struct parse_rules *rules, const char *text, size_t len, js
                struct gb_err *err)
 {
     char text_shown[PARSE_SHOWN_MAX];
+    const char *nul;
     json_error_t where;
     json_t *json;
 
@@ -63,6 +66,10 @@ int parse_text(const struct parse_rules *rules, const char *text, size_t len, js
     if (!depth_is_fine(text, len))
         return gb_fail(err, -EINVAL, rules->blame, "JSON is nested deeper than %d levels",
                        BIND_DEPTH_MAX);
+    nul = len > 0 ? memchr(text, '\0', len) : NULL;
+    if (nul)
+        return gb_fail(err, -EINVAL, rules->blame, "not JSON at byte %zu: a NUL",
+                       (size_t)(nul - text));
     json = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | rules->flags, &where);
     if (!json && json_error_code(&where) == json_error_out_of_memory)
         return parse_no_memory(err);

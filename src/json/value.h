@@ -46,7 +46,7 @@ size_t json_count(const struct json_value *value); /* of an array or an object *
 /* "choices/0/delta/content" */
 const struct json_value *json_path(const struct json_value *value, const char *path);
 
-/* The n-th member of an object, in the order of the text. */
+/* The n-th member of an object, in the order of the text.  It is counted from the first one. */
 const struct json_value *json_member(const struct json_value *object, size_t n,
                                      const char **ret_key);
 

@@ -577,6 +577,7 @@ static void what_is_not_json_is_refused(void **state)
     refused(&lenient, BYTES("{\"name\":\"\\ud800\"}"), -EINVAL, "not JSON");
     refused(&lenient, BYTES("{\"name\":\"\\u0000\"}"), -EINVAL, "not JSON");
     refused(&lenient, BYTES("{\"name\":\"x\"\0}"), -EINVAL, "not JSON");
+    refused(&lenient, BYTES("{\"name\":\"x\",\"count\":1\0}"), -EINVAL, "not JSON");
     refused(&lenient, BYTES("{\"name\":\"x\",\"ratio\":1e999}"), -EINVAL, "not JSON");
     refused(&lenient, BYTES("{\"name\":\"x\",\"ratio\":NaN}"), -EINVAL, "not JSON");
     refused(&lenient, BYTES("{\"name\":\"x\",\"ratio\":01}"), -EINVAL, "not JSON");
