@@ -53,7 +53,13 @@ struct child *child_add(struct glove *glove, enum child_kind kind, uint32_t seq,
         close(fds[1]);
         return NULL;
     }
-    *child = (struct child){ .kind = kind, .seq = seq, .report_fd = fds[0], .status_fd = -1 };
+    *child = (struct child){
+        .kind = kind,
+        .seq = seq,
+        .report_fd = fds[0],
+        .status_fd = -1,
+        .started_ns = clock_now_ns(),
+    };
     *ret_report_fd = fds[1];
     return child;
 }
@@ -115,6 +121,7 @@ static int send_exit(struct glove *glove, const struct child *child, int status,
         .run = child->seq,
         .code = WIFEXITED(status) ? (uint32_t)WEXITSTATUS(status) : 0,
         .signo = WIFSIGNALED(status) ? (uint32_t)WTERMSIG(status) : 0,
+        .wall_us = (clock_now_ns() - child->started_ns) / 1000,
         .cpu_us = usage_us(usage),
         .maxrss_bytes = (uint64_t)usage->ru_maxrss * 1024,
     };

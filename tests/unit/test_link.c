@@ -94,7 +94,7 @@ struct said {
 
 #define OK_SIZE    12
 #define ERROR_SIZE 12
-#define EXIT_SIZE  44
+#define EXIT_SIZE  52
 
 static const struct {
     const char *name;
