@@ -59,7 +59,7 @@ fuzz: ## each fuzz target for FUZZ_SECONDS with libFuzzer
 	@tests/fuzz/run $(BUILD)-fuzz $(FUZZ_SECONDS)
 
 .PHONY: proof
-proof: ## thread sanitizer, valgrind, gcc -fanalyzer: minutes, not seconds
+proof: ## TSan, valgrind, gcc -fanalyzer, boxes with full counts and exact times: long, for a quiet machine
 	@tools/deps build check
 	$(call built,$(BUILD),-Dwerror=$(WERROR))
 	$(call built,$(BUILD)-tsan,-Db_sanitize=thread -Db_lundef=false)
