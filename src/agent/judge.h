@@ -15,9 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/fence.h"
 #include "base/cleanup.h"
 
-struct agent_files;
 struct box_spec;
 struct buf;
 struct contract;
@@ -57,8 +57,8 @@ struct judge_test {
 struct judge_tests {
     struct judge_test *items;
     size_t n;
-    struct agent_files *files; /* a library's: the test files */
-    char *cases;               /* a program's: JSON (agent/cases.h) */
+    struct agent_files files; /* a library's */
+    char *cases;              /* a program's: JSON (agent/cases.h) */
 };
 
 struct judge_row {
@@ -153,6 +153,8 @@ int judge_mutate(const struct judge_spec *spec, struct judge_mutation *ret, stru
 const char *outcome_name(enum outcome outcome);
 const char *diagnosis_name(enum diagnosis diagnosis);
 const char *test_class_name(enum test_class class);
+const char *test_origin_name(enum test_origin origin);
+const char *test_result_name(enum test_result result);
 
 /* As JSON and back. */
 int judge_report_text(const struct judge_report *report, struct buf *ret);
