@@ -5,8 +5,12 @@
  * verdict, a search, a human's word), written and committed before anything follows from it.  So a
  * task that was killed at any moment finds all that was done, and nothing half done.
  *
- * One file, tasks.db (WAL), in the state directory, 0600.  A store belongs to one thread; several
- * processes may have it open.  A task in work is locked by its process (store_task_lock()).
+ * One file, tasks.db (WAL), in the state directory, 0600.  One thread at a time may be in a store;
+ * several processes may have it open, and a process several of it.  It does not survive fork(2).  A
+ * task in work is locked by its process (store_task_lock()).
+ *
+ * What is committed survives the death of the process, at any moment.  A power failure may cost
+ * the last effects, never their order.
  */
 #pragma once
 
@@ -18,6 +22,12 @@
 
 struct gb_err;
 struct store;
+
+/* Bounds of what is put, in bytes: more is -EMSGSIZE. */
+#define STORE_TEXT_MAX   (1 << 20) /* each text of a task */
+#define STORE_OUTPUT_MAX (64 << 20)
+#define STORE_NAME_MAX   200 /* of an effect */
+#define STORE_LIST_MAX   10000
 
 enum task_state {
     TASK_RUNNING, /* or was, when its process died */
@@ -33,25 +43,27 @@ struct store_task {
     char *parent;  /* the task that it continues; NULL: none */
     enum task_state state;
     char *outcome;       /* JSON when done; NULL */
-    uint64_t created_ms; /* since the epoch */
+    uint64_t created_ms; /* since the epoch; both are the store's to set */
     uint64_t changed_ms;
 };
 
 struct store_effect {
-    char *name;   /* unique in its task: "contract", "attempt-2/code" */
+    char *name;   /* unique in its task: "contract", "attempt-2/code"; printable, no blank */
     char *digest; /* of the input: hex SHA-256 */
     char *output; /* JSON or text, as it was put */
     size_t output_len;
-    uint64_t at_ms;
+    uint64_t at_ms; /* the store's to set */
 };
 
-/* Makes directory (0700) and file as needed.  A damaged or newer database is an error that says
- * what to do and changes nothing. */
+/* Makes directory (0700) and file as needed.  A database that is damaged (-EUCLEAN) or newer
+ * (-EPROTONOSUPPORT) is an error that says what to do and changes nothing.  Damage deep inside
+ * shows where it is met: any call may be the one that says -EUCLEAN. */
 int store_open(const char *dir, struct store **ret, struct gb_err *err);
 void store_close(struct store **store);
 
 #define cleanup_store cleanup_with(store_close)
 
+/* The id is the caller's, of id_make('t', …).  -ENOENT: there is no such parent. */
 int store_task_new(struct store *store, const struct store_task *task, struct gb_err *err);
 
 /* By id or unique beginning of it.  -ENOENT, or -ENOTUNIQ, with an error for people. */
@@ -59,29 +71,41 @@ int store_task_get(struct store *store, const char *prefix, struct store_task *r
                    struct gb_err *err);
 void store_task_clear(struct store_task *task);
 
-/* Newest first; *ret is an array of *ret_n that store_tasks_free() frees. */
+/* Newest first, at most STORE_LIST_MAX; *ret is an array of *ret_n that store_tasks_free() frees.
+ */
 int store_task_list(struct store *store, size_t most, struct store_task **ret, size_t *ret_n,
                     struct gb_err *err);
 void store_tasks_free(struct store_task *tasks, size_t n);
 
+/* outcome: what it is from now on, NULL for none. */
 int store_task_state(struct store *store, const char *id, enum task_state state,
                      const char *outcome, struct gb_err *err);
+
+/* With its effects; its folder stays.  -EBUSY while the task is locked, be it by the caller. */
 int store_task_remove(struct store *store, const char *id, struct gb_err *err);
 
 /* This process works on the task until it ends or closes the descriptor; -EBUSY when another does.
- * A lock file beside the database: it goes with its process. */
+ * A lock file beside the database, locks/ID, whose lock goes with its process. */
 int store_task_lock(struct store *store, const char *id, int *ret_fd, struct gb_err *err);
+
+/* Lets go of it and removes the file.  *fd is -1 afterwards, and may be -1 before. */
+void store_task_unlock(struct store *store, const char *id, int *fd);
 
 /* 1 and the effect, 0 when there is none of that name.  store_effect_clear() is owed. */
 int store_effect_get(struct store *store, const char *task, const char *name,
                      struct store_effect *ret, struct gb_err *err);
 
-/* Commits it.  A second one of the same name is -EEXIST: nothing is ever done twice. */
+/* Commits it.  A second one of the same name is -EEXIST: nothing is ever done twice.  -ENOENT:
+ * there is no such task. */
 int store_effect_put(struct store *store, const char *task, const struct store_effect *effect,
                      struct gb_err *err);
 void store_effect_clear(struct store_effect *effect);
 
-/* All effects of a task in the order in which they were put. */
+/* Is it a name for an effect? */
+bool store_effect_name_is_valid(const char *name);
+
+/* All effects of a task in the order in which they were put, until one call answers other than 0,
+ * which is returned.  No transaction is open meanwhile: each may use the store. */
 int store_effect_each(struct store *store, const char *task,
                       int (*each)(void *user, const struct store_effect *effect), void *user,
                       struct gb_err *err);
