@@ -23,7 +23,7 @@ enum contract_kind {
 
 struct contract_name {
     char *name;      /* "parse_duration", "Stack.push" */
-    char *signature; /* "(text: str) -> int" */
+    char *signature; /* "(text: str) -> int"; "" for what is not called */
     char **raises;   /* NULL-terminated; names of exceptions */
 };
 
@@ -32,12 +32,13 @@ struct contract_example {
     char *output;
 };
 
+/* The lists of strings end with NULL and are never NULL themselves. */
 struct contract {
     enum contract_kind kind;
     char *language; /* a name of run/language.h */
-    char *module;   /* library: the file that holds the names, "duration.py" */
-    char **files;   /* NULL-terminated, clean relative paths */
-    char **command; /* program: argv in the box, NULL-terminated */
+    char *module;   /* library: the file that holds the names, "duration.py"; else NULL */
+    char **files;   /* clean relative paths, at least one, no two the same */
+    char **command; /* program: argv in the box; empty: files[0], as its language is run */
     struct contract_name *names;
     size_t n_names;
     struct contract_example *examples;
@@ -45,13 +46,23 @@ struct contract {
     char **packages;    /* wanted beside the standard library */
     char **hosts;       /* network wanted; never granted by a contract */
     char **assumptions; /* for people */
-    char *summary;      /* one line */
+    char *summary;      /* one line; never NULL */
 };
+
+#define CONTRACT_TEXT_MAX     (256 << 10)
+#define CONTRACT_STRING_MAX   4096
+#define CONTRACT_FILES_MAX    32
+#define CONTRACT_NAMES_MAX    64
+#define CONTRACT_RAISES_MAX   16
+#define CONTRACT_EXAMPLES_MAX 64
+#define CONTRACT_LIST_MAX     32 /* arguments, packages, hosts, assumptions */
 
 /* The JSON schema that contract_parse() checks, for the model. */
 extern const char contract_schema[];
 
-/* The error says what a model has to mend. */
+/* The JSON may stand in a fence or amid prose (fence_json()).  What is left out becomes what is
+ * usual: the language's own file name, python for an answer.  -EINVAL: the error says what a model
+ * has to mend.  ret starts as { 0 } and is so after a failure. */
 int contract_parse(const char *json, size_t len, struct contract *ret, struct gb_err *err);
 int contract_text(const struct contract *contract, struct buf *ret); /* pretty JSON */
 void contract_clear(struct contract *contract);
