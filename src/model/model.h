@@ -62,12 +62,17 @@ enum model_finish {
     MODEL_REFUSED, /* content filter, refusal */
 };
 
+/* Of all requests that an answer took.  Bounded: see MODEL_TOKENS_MAX. */
 struct model_usage {
     bool is_known;
     uint64_t input;
     uint64_t output; /* reasoning included */
     uint64_t cached; /* of the input */
+    bool has_cost;   /* the server told what it takes (OpenRouter) */
+    uint64_t cost;   /* then: millionths of a dollar */
 };
+
+#define MODEL_TOKENS_MAX 1000000000000ULL
 
 struct model_call {
     char *id;
@@ -89,14 +94,19 @@ struct model_answer {
 /* What there is to open a model with; conf/ fills it. */
 struct model_spec {
     const char *provider; /* a row of providers.def, or "scripted" */
-    const char *name;     /* of the model; for "scripted" the path of the script */
+    const char *name;     /* of the model; NULL: the provider's usual, or the first that a local
+                           * server lists.  For "scripted" the path of the script. */
+    const char *script;   /* "scripted": the script itself, name is what people call it; NULL */
     const char *base_url; /* NULL: the provider's */
     const char *key;      /* NULL: none */
+    bool key_is_token;    /* Anthropic: goes out as a bearer token (provider_choice) */
     const char *ca_file;
     const char *proxy;
     uint64_t context; /* tokens that fit in; 0: the provider's usual */
 };
 
+/* Nothing is asked but, for a local server and without a name, what it offers.  -ENOKEY when the
+ * provider wants a key and there is none. */
 int model_open(const struct model_spec *spec, struct model **ret, struct gb_err *err);
 void model_close(struct model **model);
 
@@ -105,16 +115,33 @@ void model_close(struct model **model);
 /* "openai/gpt-6-luna", and where it is asked, for people. */
 const char *model_label(const struct model *model);
 const char *model_endpoint(const struct model *model);
+const char *model_name(const struct model *model); /* as asked for */
 uint64_t model_context(const struct model *model); /* tokens */
 
 /* Does it take temperature and seed? */
 bool model_samples(const struct model *model);
 
-/* The caller owes model_answer_clear() in any case; it starts as { 0 }.  -ECANCELED, -ETIMEDOUT for
- * the deadline. */
+/* The caller owes model_answer_clear() in any case; it starts as { 0 }.  The error says what to do;
+ * its code is one of
+ *
+ *    -ECANCELED, -ETIMEDOUT      cancel_fd, the deadline
+ *    -ENOKEY, -EKEYREJECTED      no key, a wrong one
+ *    -ENOENT                     no such model, no such API at that address
+ *    -EDQUOT, -EAGAIN            nothing left to spend; too many requests, and waiting did not help
+ *    -E2BIG                      the prompt is too long: a shorter one may do
+ *    -EMSGSIZE                   the answer is too long, or does not end
+ *    -EINVAL                     the server does not take the request
+ *    -EREMOTEIO, -EPROTO         the server failed, or speaks something else
+ *    -EHOSTUNREACH               no connection, or it broke
+ *
+ * When it fails after text was streamed, that text is void. */
 int model_chat(struct model *model, const struct model_request *request, struct model_answer *ret,
                struct gb_err *err);
 void model_answer_clear(struct model_answer *answer);
+
+/* What the answer cost in millionths of a dollar, by list prices; false when that is not known. */
+bool model_cost(const struct model *model, const struct model_usage *usage,
+                uint64_t *ret_microdollars);
 
 /* Names of the models that the server offers, NULL-terminated, for model_list_free(). */
 int model_list(struct model *model, char ***ret, struct gb_err *err);
