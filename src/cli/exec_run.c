@@ -177,6 +177,18 @@ static void print_hint(const struct run_result *result, enum color_mode color)
 
 /* ---- all of it ------------------------------------------------------------------------------ */
 
+/* Is the failure that of a toolchain which cannot be found?  Whoever named it can repair that, as
+ * with any other fault of one; this machine lacks nothing. */
+static bool misses_toolchain(const struct settings *settings, int code)
+{
+    struct stat st;
+
+    for (const char *const *tree = settings->toolchains; tree && *tree; tree++)
+        if (stat(*tree, &st) < 0 && errno == -code)
+            return true;
+    return false;
+}
+
 static int execute(const struct exec_args *args, const struct settings *settings,
                    struct printer *printer, int cancel_fd, struct run_result *result,
                    struct gb_err *err)
@@ -202,6 +214,7 @@ static int execute(const struct exec_args *args, const struct settings *settings
         .output = args->is_json ? NULL : print_output,
         .user = printer,
     };
+    int r;
 
     spec.workdir = args->workdir;
     if (args->language) {
@@ -212,7 +225,10 @@ static int execute(const struct exec_args *args, const struct settings *settings
             spec.limits.pids < args->language->default_pids)
             spec.limits.pids = args->language->default_pids;
     }
-    return run_request(args, &request, result, err);
+    r = run_request(args, &request, result, err);
+    if (r < 0 && misses_toolchain(settings, r))
+        err->blame = GB_BLAME_CALLER;
+    return r;
 }
 
 /* The same with --json and without.  Before a program was begun the error decides; behind one that

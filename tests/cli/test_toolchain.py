@@ -162,7 +162,7 @@ def test_an_unreadable_tree_is_an_error_that_names_the_directory(tree):
         if mode:
             tree.chmod(mode)
         result = box.run("echo started", language="sh", toolchains=[tree], as_json=False)
-        assert result.returncode in (2, 125) and result.out == b"", result
+        assert result.returncode == 2 and result.out == b"", result
         text = result.err.decode()
         assert str(named) in text and f"chmod o+rX '{named}'" in text, result
         assert len(text.splitlines()) <= 2
@@ -178,8 +178,27 @@ def test_an_unreadable_tree_is_an_error_that_names_the_directory(tree):
 ])
 def test_trees_that_cannot_be_shown_are_refused(path, part):
     result = box.run("echo started", language="sh", toolchains=[path], as_json=False)
-    assert result.returncode in (2, 125) and result.out == b"", result
+    assert result.returncode == 2 and result.out == b"", result
     assert result.err.startswith(b"glovebox: ") and part in result.err.decode(), result
+
+
+@pytest.mark.parametrize("path", ["/opt/glovebox-test-missing", "/usr/bin/env/below-a-file"])
+@pytest.mark.parametrize("where", ["option", "environment", "file"])
+def test_a_tree_that_is_not_there_is_a_mistake_of_who_named_it(place, where, path):
+    """Wherever it was written; so is one that is a file, or closed."""
+    request = {"toolchains": [path] if where == "option" else [],
+               "host_env": {"GLOVEBOX_TOOLCHAINS": path} if where == "environment" else None}
+    if where == "file":
+        conf = place.home / ".config" / "glovebox"
+        conf.mkdir(parents=True)
+        (conf / "config.yaml").write_text(f"host:\n  toolchains:\n    - {path}\n")
+    plain = box.run("echo started", language="sh", as_json=False, **request)
+    assert (plain.returncode, plain.out) == (2, b""), plain
+    text = plain.err.decode()
+    assert text.startswith("glovebox: toolchain ") and f"'{path}'" in text and len(text.splitlines()) == 1
+    told = box.run("echo started", language="sh", **request)
+    assert (told.returncode, told.verdict, told.receipt) == (2, "sandbox_error", None), told
+    assert path in told.error["message"] and told.error["wall"] is None, told
 
 
 def test_a_file_is_no_tree(tree):
@@ -227,7 +246,7 @@ def test_the_option_adds_to_the_configuration_and_comes_first(tree):
 def test_a_project_file_cannot_show_anything(tree, place):
     (place.cwd / "glovebox.yaml").write_text(f"host:\n  toolchains: [{tree}]\n")
     result = box.run("echo started", language="sh", as_json=False)
-    assert result.returncode in (2, 125) and result.out == b"", result
+    assert result.returncode == 2 and result.out == b"", result
     assert b"host.toolchains" in result.err and b"glovebox.yaml" in result.err, result
 
 
