@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* model/wire.c - what the wires share. */
+#include "model/wire.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "json/utf8.h"
+#include "json/value.h"
+#include "json/writer.h"
+#include "model/assemble.h"
+#include "model/model.h"
+#include "model/params.h"
+#include "model/providers.h"
+
+/* What a cut answer's rest is asked with where the server does not go on by itself. */
+static const char go_on[] =
+    "Your answer was cut off at its maximum length. Go on exactly where it stopped, with the very "
+    "next character: repeat nothing, explain nothing, open no new code fence.";
+
+const struct wire *wire_of(const struct provider *provider)
+{
+    static const struct wire *const wires[] = {
+        [PROVIDER_OPENAI] = &wire_openai,
+        [PROVIDER_ANTHROPIC] = &wire_anthropic,
+    };
+
+    return wires[provider->wire];
+}
+
+static void put_paragraph(struct buf *ret, const char *text)
+{
+    if (ret->len > 0)
+        (void)buf_puts(ret, "\n\n");
+    (void)buf_puts(ret, text);
+}
+
+int wire_system(const struct wire_ask *ask, unsigned sent, struct buf *ret)
+{
+    const struct model_request *request = ask->request;
+
+    for (size_t i = 0; i < request->n_messages; i++)
+        if (request->messages[i].role == MODEL_SYSTEM && request->messages[i].text[0])
+            put_paragraph(ret, request->messages[i].text);
+    if (request->schema && !(sent & PARAM_SCHEMA)) {
+        put_paragraph(ret, "Answer with one JSON value and nothing else: no prose, no code fence. "
+                           "It must be valid under this JSON schema:\n");
+        (void)buf_puts(ret, request->schema);
+    }
+    return buf_error(ret);
+}
+
+void wire_put_message(struct json_writer *w, const char *role, const char *text)
+{
+    json_object_begin(w, NULL);
+    json_put_str(w, "role", role);
+    json_put_str(w, "content", text);
+    json_object_end(w);
+}
+
+void wire_put_turns(struct json_writer *w, const struct wire_ask *ask, unsigned sent)
+{
+    for (size_t i = 0; i < ask->request->n_messages; i++) {
+        const struct model_message *message = &ask->request->messages[i];
+
+        if (message->role != MODEL_SYSTEM)
+            wire_put_message(w, message->role == MODEL_USER ? "user" : "assistant", message->text);
+    }
+    if (ask->partial)
+        wire_put_message(w, "assistant", ask->partial);
+    if (ask->partial && !(sent & PARAM_PREFILL))
+        wire_put_message(w, "user", go_on);
+}
+
+int wire_no_body(int code, struct gb_err *err)
+{
+    if (code == -ENOMEM)
+        return gb_fail(err, code, GB_BLAME_HOST, "no memory for a prompt");
+    return gb_fail(err, -E2BIG, GB_BLAME_CALLER, "the prompt has more than %d bytes",
+                   WIRE_BODY_MAX);
+}
+
+int wire_parse(struct assembly *assembly, const char *data, size_t len, struct json_value **ret)
+{
+    cleanup_buf struct buf repaired = BUF_INIT(3 * (size_t)WIRE_EVENT_MAX);
+    struct gb_err why = { 0 };
+    int r = json_value_parse(data, len, WIRE_EVENT_MAX, ret, &why);
+
+    if (r == 0)
+        return 0;
+    if (!utf8_is_valid(data, len) && utf8_repair(data, len, &repaired) == 0 &&
+        json_value_parse(repaired.data, repaired.len, repaired.max, ret, NULL) == 0)
+        return 0;
+    if (r == -ENOMEM)
+        return fault_from(&assembly->fault, FAULT_ENDED, &why);
+    return assembly_fail(assembly, FAULT_GARBLED, why.msg);
+}
+
+const struct json_value *wire_member(const struct json_value *object, const char *key)
+{
+    const struct json_value *value = json_get(object, key);
+
+    return json_kind(value) == JSON_NULL ? NULL : value;
+}
+
+void wire_model(struct assembly *assembly, const struct json_value *name)
+{
+    const char *text = json_str(name, NULL);
+
+    if (text && assembly->model.len == 0 && strlen(text) <= ASSEMBLY_NAME_MAX)
+        (void)buf_puts(&assembly->model, text);
+}
