@@ -10,7 +10,6 @@
 #include "net/http.h"
 
 #include <assert.h>
-#include <ctype.h>
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -37,6 +36,7 @@
 #define TOTAL_MS        600000
 #define ANSWER_MAX      (16 << 20)
 #define HOST_TEXT_MAX   128
+#define TOO_LONG_A_HEAD "sent too long a head"
 
 /* ---- the library ---------------------------------------------------------------------------- */
 
@@ -243,7 +243,7 @@ static size_t on_head(char *line, size_t one, size_t len, void *user)
     hear(t);
     t->head_bytes += len;
     if (t->head_bytes > HEAD_MAX) {
-        (void)fail(t, -EMSGSIZE, "sent too long a head");
+        (void)fail(t, -EMSGSIZE, TOO_LONG_A_HEAD);
         return 0;
     }
     if (t->is_head_over && t->answer->status >= 200)
@@ -352,7 +352,7 @@ static int add_header(struct transfer *t, const char *line)
 static int add_headers(struct transfer *t)
 {
     /* Left out: what curl would wait for, and what it would call the body without being told. */
-    bool has_type = !t->request->body;
+    bool has_type = false;
     int r = add_header(t, "Expect:");
 
     for (const char *const *line = t->request->headers; r == 0 && line && *line; line++) {
@@ -454,64 +454,68 @@ static int prepare(struct transfer *t)
 
 /* ---- what went wrong ------------------------------------------------------------------------ */
 
-struct cause {
+/* The row of CURLE_OK ends the table and stands for everything else. */
+static const struct cause {
     CURLcode curl;
     int code;
     enum gb_blame blame;
-    bool is_told; /* curl's own words say more: which certificate, which name */
     const char *what;
+} causes[] = {
+    { CURLE_COULDNT_RESOLVE_HOST, -EADDRNOTAVAIL, GB_BLAME_HOST, "has no known address" },
+    { CURLE_COULDNT_RESOLVE_PROXY, -EADDRNOTAVAIL, GB_BLAME_HOST, "has a proxy without address" },
+    { CURLE_COULDNT_CONNECT, -ECONNREFUSED, GB_BLAME_HOST, "cannot be reached" },
+    { CURLE_OPERATION_TIMEDOUT, -ETIMEDOUT, GB_BLAME_HOST, "did not let us connect in time" },
+    { CURLE_PEER_FAILED_VERIFICATION, -EKEYREJECTED, GB_BLAME_HOST, "is not trusted" },
+    { CURLE_SSL_CONNECT_ERROR, -EPROTO, GB_BLAME_HOST, "does not agree on TLS" },
+    { CURLE_SSL_CACERT_BADFILE, -ENOKEY, GB_BLAME_HOST, "cannot be checked" },
+    { CURLE_GOT_NOTHING, -ECONNRESET, GB_BLAME_PEER, "hung up without an answer" },
+    { CURLE_SEND_ERROR, -ECONNRESET, GB_BLAME_PEER, "hung up during the request" },
+    { CURLE_RECV_ERROR, -ECONNRESET, GB_BLAME_PEER, "sent a broken answer" },
+    { CURLE_PARTIAL_FILE, -ECONNRESET, GB_BLAME_PEER, "cut its answer off" },
+    { CURLE_OUT_OF_MEMORY, -ENOMEM, GB_BLAME_HOST, "was not asked: no memory" },
+    { CURLE_OK, -EPROTO, GB_BLAME_PEER, "does not speak HTTP" },
 };
 
-static const struct cause causes[] = {
-    { CURLE_COULDNT_RESOLVE_HOST, -EADDRNOTAVAIL, GB_BLAME_HOST, false, "has no known address" },
-    { CURLE_COULDNT_RESOLVE_PROXY, -EADDRNOTAVAIL, GB_BLAME_HOST, false,
-      "is behind a proxy that has no known address" },
-    { CURLE_COULDNT_CONNECT, -ECONNREFUSED, GB_BLAME_HOST, false, "cannot be reached" },
-    { CURLE_OPERATION_TIMEDOUT, -ETIMEDOUT, GB_BLAME_HOST, false,
-      "did not let us connect in time" },
-    { CURLE_PEER_FAILED_VERIFICATION, -EKEYREJECTED, GB_BLAME_HOST, true, "is not trusted" },
-    { CURLE_SSL_CONNECT_ERROR, -EPROTO, GB_BLAME_HOST, true, "does not agree on TLS" },
-    { CURLE_SSL_CACERT_BADFILE, -ENOKEY, GB_BLAME_HOST, false,
-      "cannot be checked: the file of trusted certificates is not readable (apt-get install ca-certificates)" },
-    { CURLE_GOT_NOTHING, -ECONNRESET, GB_BLAME_PEER, false,
-      "closed the connection without an answer" },
-    { CURLE_SEND_ERROR, -ECONNRESET, GB_BLAME_PEER, false,
-      "closed the connection during the request" },
-    { CURLE_RECV_ERROR, -ECONNRESET, GB_BLAME_PEER, false, "cut its answer off" },
-    { CURLE_PARTIAL_FILE, -ECONNRESET, GB_BLAME_PEER, false, "cut its answer off" },
-    { CURLE_OUT_OF_MEMORY, -ENOMEM, GB_BLAME_HOST, false, "was not asked: no memory" },
-    { CURLE_OK, -EPROTO, GB_BLAME_PEER, false, "does not speak HTTP" },
-};
-
-/* Parts of a certificate may be in curl's words. */
-static void make_plain(char *text)
+/* What the table cannot say; NULL: nothing.  curl's own words are repeated only about certificates,
+ * of which they may hold parts: others could quote the URL. */
+static const char *detail(struct transfer *t, const struct cause *cause, CURLcode curl, int number)
 {
-    for (; *text; text++)
-        if (!isascii(*text) || !isprint(*text))
-            *text = '?';
+    switch (cause->curl) {
+    case CURLE_COULDNT_CONNECT:
+        return number > 0 ? strerrordesc_np(number) : NULL;
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CONNECT_ERROR:
+        for (char *c = t->said; *c; c++)
+            if (*c < ' ' || *c > '~')
+                *c = '?';
+        return t->said[0] ? t->said : NULL;
+    case CURLE_SSL_CACERT_BADFILE:
+        return t->request->ca_file ? t->request->ca_file : "apt-get install ca-certificates";
+    case CURLE_OK:
+        return fn.easy_strerror(curl);
+    default:
+        return NULL;
+    }
 }
 
 static int failure(struct transfer *t, CURLcode curl)
 {
     const struct cause *cause = causes;
+    const char *more;
     long number = 0;
+    int code;
 
     if (t->failed < 0)
         return t->failed;
+    if (curl == CURLE_OUT_OF_MEMORY && t->silent_ns != CLOCK_NEVER_NS && !t->is_head_over)
+        return fail(t, -EMSGSIZE, TOO_LONG_A_HEAD); /* what curl says to one line of 100 KB */
     while (cause->curl != curl && cause->curl != CURLE_OK)
         cause++;
     (void)fn.easy_getinfo(t->easy, CURLINFO_OS_ERRNO, &number);
-    make_plain(t->said);
-    if (curl == CURLE_COULDNT_CONNECT && number > 0)
-        return gb_fail(t->err, -(int)number, cause->blame, "%s %s: %s", t->host, cause->what,
-                       strerrordesc_np((int)number));
-    if (cause->curl == CURLE_OK)
-        return gb_fail(t->err, cause->code, cause->blame, "%s %s: %s", t->host, cause->what,
-                       fn.easy_strerror(curl));
-    if (cause->is_told && t->said[0])
-        return gb_fail(t->err, cause->code, cause->blame, "%s %s: %s", t->host, cause->what,
-                       t->said);
-    return gb_fail(t->err, cause->code, cause->blame, "%s %s", t->host, cause->what);
+    code = curl == CURLE_COULDNT_CONNECT && number > 0 ? -(int)number : cause->code;
+    more = detail(t, cause, curl, (int)number);
+    return gb_fail(t->err, code, cause->blame, "%s %s%s%s", t->host, cause->what, more ? ": " : "",
+                   more ? more : "");
 }
 
 /* ---- the transfer --------------------------------------------------------------------------- */
@@ -562,6 +566,14 @@ static int result(struct http_client *client, CURLcode *ret)
     return 0;
 }
 
+/* curl is content with a head that was cut off. */
+static int check_head(struct transfer *t)
+{
+    bool is_whole = t->is_head_over && t->answer->status >= 200;
+
+    return is_whole ? 0 : fail(t, -ECONNRESET, "cut its answer off");
+}
+
 static int drive(struct http_client *client, struct transfer *t)
 {
     CURLcode code = CURLE_OK;
@@ -572,7 +584,7 @@ static int drive(struct http_client *client, struct transfer *t)
         if (fn.multi_perform(client->multi, &running) != CURLM_OK)
             return gb_fail(t->err, -EIO, GB_BLAME_HOST, "asking %s failed", t->host);
         if (result(client, &code))
-            return code == CURLE_OK ? 0 : failure(t, code);
+            return code == CURLE_OK ? check_head(t) : failure(t, code);
         r = check_limits(t);
         if (r == 0)
             r = wait_for_more(client, t);

@@ -45,7 +45,13 @@ int http_client_new(struct http_client **ret, struct gb_err *err);
 void http_client_free(struct http_client **client);
 
 /* 0 when there was an answer, whatever its status.  Errors blame the host (no route, no such name,
- * refused, TLS) or the peer (cut off, too large, silent), and name URL's host, never its query.
+ * refused, TLS) or the peer (cut off, too large, silent), and name URL's host, never its query:
+ *    -EADDRNOTAVAIL, -ECONNREFUSED and what else connect(2) says   there is no connection
+ *    -EKEYREJECTED, -EPROTO, -ENOKEY                               TLS; no HTTP is spoken
+ *    -ETIMEDOUT                                                    to connect, silence, the whole
+ *    -ECONNRESET                                                   hung up, cut off
+ *    -EMSGSIZE                                                     head or body too long
+ *    -ECANCELED, -EINVAL                                           the caller's doing
  * The caller owes http_answer_clear() in any case. */
 int http_do(struct http_client *client, const struct http_request *request, struct http_answer *ret,
             struct gb_err *err);
