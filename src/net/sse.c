@@ -24,7 +24,7 @@ void sse_init(struct sse *sse, size_t max, int (*event)(void *user, const struct
 static int tell(struct sse *sse)
 {
     struct sse_event event = {
-        .name = sse->name.len > 0 ? sse->name.data : "message",
+        .name = sse->name.data && sse->name.data[0] ? sse->name.data : "message",
         .data = sse->data.data,
         .len = sse->data.len,
     };

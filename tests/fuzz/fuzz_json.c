@@ -2,7 +2,8 @@
 /* fuzz/fuzz_json.c - any bytes as JSON text, and any bytes as a string in JSON.
  *
  * What binds is written again and binds to the same; what fails leaves nothing behind.  What the
- * writer makes of any bytes is valid UTF-8, free of control bytes, and JSON. */
+ * writer makes of any bytes is valid UTF-8, free of control bytes, and JSON.  A value's text is
+ * JSON that has the same text. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 #include "base/err.h"
 #include "json/bind.h"
 #include "json/utf8.h"
+#include "json/value.h"
 #include "json/writer.h"
 #include "must.h"
 
@@ -111,11 +113,46 @@ static void check_writing(const char *bytes, size_t len)
     bind_clear(&bind, &request);
 }
 
+/* Every member and item, told in two ways. */
+static void check_inside(const struct json_value *value)
+{
+    const char *key = NULL;
+
+    for (size_t i = 0; i < json_count(value) && i < 100; i++) {
+        const struct json_value *member = json_member(value, i, &key);
+
+        must(!member == (json_kind(value) == JSON_ARRAY));
+        must(!member || json_get(value, key) == member);
+        must(member || json_kind(json_at(value, i)) != JSON_NONE);
+    }
+}
+
+static void check_value(const char *text, size_t len)
+{
+    cleanup_json struct json_value *value = NULL;
+    cleanup_json struct json_value *again = NULL;
+    cleanup_buf struct buf first = BUF_INIT(16 << 20);
+    cleanup_buf struct buf second = BUF_INIT(16 << 20);
+    struct gb_err err = { 0 };
+
+    if (json_value_parse(text, len, 1 << 20, &value, &err) < 0) {
+        must(!value && err.code < 0 && err.msg[0]);
+        return;
+    }
+    check_inside(value);
+    must(json_value_text(value, &first) == 0);
+    must(utf8_is_valid(first.data, first.len) && !memchr(first.data, '\0', first.len));
+    must(json_value_parse(first.data, first.len, 16 << 20, &again, NULL) == 0);
+    must(json_value_text(again, &second) == 0);
+    must(first.len == second.len && memcmp(first.data, second.data, first.len) == 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size == 0)
         return 0;
     check_binding((const char *)data, size);
+    check_value((const char *)data, size);
     check_writing((const char *)data, size);
     return 0;
 }

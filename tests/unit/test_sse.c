@@ -78,6 +78,7 @@ static void test_events_are_told_one_by_one(void **state)
     CHECK("event: ping\ndata: a\n\ndata: b\n\n", "ping=a;message=b;");
     CHECK("data: a\nevent: late\n\n", "late=a;");
     CHECK("event: one\nevent: two\ndata\n\n", "two=;");
+    CHECK("event: one\nevent\ndata\n\nevent: \0x\ndata\n\n", "message=;message=;");
 }
 
 static void test_every_line_ending_ends_a_line(void **state)
