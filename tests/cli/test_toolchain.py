@@ -168,6 +168,7 @@ def test_an_unreadable_tree_is_an_error_that_names_the_directory(tree):
         assert len(text.splitlines()) <= 2
         told = box.run("echo started", language="sh", toolchains=[tree])
         assert str(named) in told.error["message"] and told.verdict == "sandbox_error", told
+        assert told.error["remedy"] == f"chmod o+rX '{named}'", told
 
 
 @pytest.mark.parametrize("path, part", [

@@ -324,6 +324,24 @@ static void a_run_that_never_began_is_a_sandbox_error(void **state)
     run_result_clear(&result);
 }
 
+/* The two lines of an error's text are two keys; a wall's own remedy is whole even where the text
+ * was cut. */
+static void a_remedy_is_told_apart_from_its_message(void **state)
+{
+    struct run_result result = { .id = "r_x", .n_planned = 1 };
+
+    (void)state;
+    (void)gb_fail(&result.error, -ENOENT, GB_BLAME_CALLER,
+                  "no x in the box\nremedy: apt install y");
+    has(&result, "\"error\":{\"wall\":null,\"message\":\"no x in the box\","
+                 "\"remedy\":\"apt install y\"}");
+    result.has_broken = true;
+    result.broken = WALL_USER_NS;
+    (void)gb_fail(&result.error, -EPERM, GB_BLAME_HOST, "refused\nremedy: allow us");
+    has(&result, "\"message\":\"refused\",\"remedy\":\"allow user namespaces");
+    run_result_clear(&result);
+}
+
 static void a_result_without_error_has_none(void **state)
 {
     struct run_result result;
@@ -445,6 +463,7 @@ int main(void)
         cmocka_unit_test(each_step_has_its_own_output),
         cmocka_unit_test(one_step_is_not_listed),
         cmocka_unit_test(a_run_that_never_began_is_a_sandbox_error),
+        cmocka_unit_test(a_remedy_is_told_apart_from_its_message),
         cmocka_unit_test(a_result_without_error_has_none),
         cmocka_unit_test(walls_that_were_missing_are_false),
         cmocka_unit_test(a_limit_that_decided_is_named_with_what_raises_it),
