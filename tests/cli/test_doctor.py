@@ -51,8 +51,13 @@ def user_made(suffix, subids=True):
         os.chown(home, entry.pw_uid, entry.pw_gid)
         yield box.User(name, entry.pw_uid, entry.pw_gid, home, box.copy_for(home))
     finally:
-        subprocess.run(["userdel", name], check=True, stderr=subprocess.DEVNULL)
+        assert host.until(lambda: is_deleted(name), 10), f"user {name} has processes left"
         shutil.rmtree(home)
+
+
+def is_deleted(name):
+    """userdel refuses while the user's last box is being removed, which no command waits for."""
+    return subprocess.run(["userdel", name], check=False, stderr=subprocess.DEVNULL).returncode == 0
 
 
 def forget_subids(name):
