@@ -76,6 +76,18 @@ static int batch_add(struct walker *w, int dir_fd, const char *name, const char 
     return w->n == BATCH ? batch_send(w) : 0;
 }
 
+/* A DT_*; file systems that do not tell the type leave it to a look. */
+static int kind_of(int dir_fd, const struct dirent *entry)
+{
+    struct stat st;
+
+    if (entry->d_type != DT_UNKNOWN)
+        return entry->d_type;
+    if (fstatat(dir_fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return -errno;
+    return (int)IFTODT(st.st_mode);
+}
+
 static int walk(struct walker *w, int dir_fd, const char *prefix, unsigned depth);
 
 /* The depth is bounded, so the recursion is.
@@ -85,6 +97,7 @@ static int walk_entry(struct walker *w, int dir_fd, const struct dirent *entry, 
 {
     char path[PATH_MAX];
     int child;
+    int kind;
 
     if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
         return 0;
@@ -92,9 +105,12 @@ static int walk_entry(struct walker *w, int dir_fd, const struct dirent *entry, 
         PATH_MAX)
         return gb_fail(w->err, -ENAMETOOLONG, GB_BLAME_CALLER,
                        "a path of the workspace is too long");
-    if (entry->d_type == DT_REG)
+    kind = kind_of(dir_fd, entry);
+    if (kind < 0)
+        return gb_fail_sys(w->err, "reading '%s' of the workspace", path);
+    if (kind == DT_REG)
         return batch_add(w, dir_fd, entry->d_name, path);
-    if (entry->d_type != DT_DIR)
+    if (kind != DT_DIR)
         return 0; /* links, pipes, sockets and devices do not travel */
     if (depth == WORKSPACE_DEPTH_MAX)
         return gb_fail(w->err, -ELOOP, GB_BLAME_CALLER, "the workspace is deeper than %d levels",

@@ -4,11 +4,13 @@
  * The box is two functions that note what they are given; files.c is not linked in.
  */
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -91,9 +93,23 @@ int box_get(struct box *box, const struct box_get_spec *spec, const struct crate
 
 static char dir_path[64];
 
+/* Some file systems do not tell the type of an entry, others do. */
+static bool tells_no_types;
+
+struct dirent *readdir(DIR *dir)
+{
+    typedef struct dirent *reader(DIR *);
+    struct dirent *entry = ((reader *)dlsym(RTLD_NEXT, "readdir64"))(dir);
+
+    if (entry && tells_no_types)
+        entry->d_type = DT_UNKNOWN;
+    return entry;
+}
+
 static int make_dir(void **state)
 {
     (void)state;
+    tells_no_types = false;
     (void)snprintf(dir_path, sizeof(dir_path), "/tmp/glovebox-workspace-XXXXXX");
     return mkdtemp(dir_path) ? 0 : -1;
 }
@@ -156,12 +172,8 @@ static int put(struct box *box, uint64_t *ret_mark)
  * -----------------------------------------------------------------------------------------------
  */
 
-static void regular_files_travel_and_nothing_else(void **state)
+static void make_entries_of_each_kind(void)
 {
-    struct box box = { 0 };
-    uint64_t mark = 0;
-
-    (void)state;
     put_text("a", 0640, "alpha");
     put_text(".hidden", 0711, "h");
     assert_int_equal(mkdir(in_dir("d"), 0755), 0);
@@ -170,12 +182,35 @@ static void regular_files_travel_and_nothing_else(void **state)
     assert_int_equal(symlink("d", in_dir("dirlink")), 0);
     assert_int_equal(symlink(".", in_dir("loop")), 0);
     assert_int_equal(mkfifo(in_dir("pipe"), 0644), 0);
+}
+
+static void regular_files_travel_and_nothing_else(void **state)
+{
+    struct box box = { 0 };
+    uint64_t mark = 0;
+
+    (void)state;
+    make_entries_of_each_kind();
     assert_int_equal(put(&box, &mark), 0);
     assert_int_equal(box.files, 3);
     assert_non_null(strstr(box.names, "a:644:alpha;"));
     assert_non_null(strstr(box.names, ".hidden:755:h;"));
     assert_non_null(strstr(box.names, "d/b:644:beta;"));
     assert_int_equal(mark, 1001);
+}
+
+static void the_same_travel_where_no_types_are_told(void **state)
+{
+    struct box box = { 0 };
+    uint64_t mark = 0;
+
+    (void)state;
+    make_entries_of_each_kind();
+    tells_no_types = true;
+    assert_int_equal(put(&box, &mark), 0);
+    assert_int_equal(box.files, 3);
+    assert_non_null(strstr(box.names, ".hidden:755:h;"));
+    assert_non_null(strstr(box.names, "d/b:644:beta;"));
 }
 
 static void an_empty_directory_puts_nothing(void **state)
@@ -349,6 +384,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_DIR(regular_files_travel_and_nothing_else),
+        IN_DIR(the_same_travel_where_no_types_are_told),
         IN_DIR(an_empty_directory_puts_nothing),
         IN_DIR(many_files_go_in_batches),
         IN_DIR(too_many_and_too_deep_are_refused),
