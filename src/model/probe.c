@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* model/probe.c - finding a model server that runs on this machine. */
+#include "model/probe.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "model/listing.h"
+#include "model/wire.h"
+#include "net/http.h"
+
+#define CONNECT_MS 300
+#define TOTAL_MS   1500
+
+/* 1 when it has a model. */
+static int ask(struct http_client *client, const struct provider_choice *choice,
+               struct model_local *ret)
+{
+    const struct wire *wire = wire_of(choice->provider);
+    cleanup_buf struct buf auth = BUF_INIT(8192);
+    const char *headers[] = { NULL, NULL };
+    char url[PROVIDER_URL_MAX + 64];
+    const struct listing_request request = {
+        .url = url,
+        .headers = headers,
+        .connect_ms = CONNECT_MS,
+        .total_ms = TOTAL_MS,
+        .cancel_fd = -1,
+    };
+    struct listing listing = { 0 };
+    const char *usual;
+
+    if (provider_base_url(choice->provider, choice->base_url, ret->base_url, NULL) < 0)
+        return 0;
+    (void)snprintf(url, sizeof(url), "%s%s", ret->base_url, wire->list_path);
+    if (choice->key && buf_printf(&auth, "%s%s", wire->key_header, choice->key) == 0)
+        headers[0] = auth.data;
+    if (listing_get(client, &request, &listing, NULL) < 0)
+        return 0;
+    usual = listing_usual(&listing);
+    ret->provider = choice->provider;
+    ret->context = listing.context;
+    ret->model = usual ? strdup(usual) : NULL;
+    listing_clear(&listing);
+    return usual && !ret->model ? -ENOMEM : usual != NULL;
+}
+
+int model_probe_local(provider_lookup lookup, void *user, struct model_local *ret,
+                      struct gb_err *err)
+{
+    cleanup_with(http_client_free) struct http_client *client = NULL;
+    const struct provider *provider;
+    int r = http_client_new(&client, err);
+
+    *ret = (struct model_local){ 0 };
+    for (size_t i = 0; r == 0 && (provider = provider_at(i)); i++) {
+        struct provider_choice choice;
+
+        (void)provider_gather(provider, lookup, user, &choice);
+        if (provider->flags & PROVIDER_LOCAL && (provider->base_url || choice.base_url))
+            r = ask(client, &choice, ret);
+    }
+    if (r == -ENOMEM)
+        return gb_fail(err, r, GB_BLAME_HOST, "no memory for a model");
+    return r;
+}
+
+void model_local_clear(struct model_local *local)
+{
+    free(local->model);
+    *local = (struct model_local){ 0 };
+}
