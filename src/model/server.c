@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* model/server.c - a model behind an HTTP server, of any wire. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "json/value.h"
+#include "model/assemble.h"
+#include "model/fault.h"
+#include "model/listing.h"
+#include "model/ops.h"
+#include "model/params.h"
+#include "model/providers.h"
+#include "model/retry.h"
+#include "model/wire.h"
+#include "net/http.h"
+#include "net/sse.h"
+
+/* A model may think for minutes before its first word; one on this machine reads slowly, too. */
+#define IDLE_MS       300000
+#define IDLE_LOCAL_MS 900000
+#define TOTAL_MS      3600000
+#define LIST_MS       10000
+#define STREAM_MAX    (64 << 20) /* bytes of one answer, with all that is around its text */
+#define KEY_MAX       4096
+#define OFFERS_MAX    180
+
+struct server {
+    const struct wire *wire;
+    struct http_client *client;
+    char base[PROVIDER_URL_MAX];
+    char *key;
+    char *auth; /* the header with the key; NULL: none */
+    char *ca_file;
+    char *proxy;
+    unsigned left_out; /* params.h: what it does not know, by its row or by its own word */
+    char offers[OFFERS_MAX];
+};
+
+static int no_memory(struct gb_err *err)
+{
+    return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for a model");
+}
+
+/* ---- requests ------------------------------------------------------------------------------- */
+
+#define HEADERS_MAX 5
+static void fill_headers(const struct server *server, bool is_chat,
+                         const char *headers[static HEADERS_MAX])
+{
+    size_t n = 0;
+
+    if (is_chat) {
+        headers[n++] = "Content-Type: application/json";
+        headers[n++] = "Accept: text/event-stream";
+    }
+    if (server->wire->header)
+        headers[n++] = server->wire->header;
+    if (server->auth)
+        headers[n++] = server->auth;
+    headers[n] = NULL;
+}
+
+/* Milliseconds until the deadline, at most so many. */
+static uint64_t left_ms(uint64_t deadline_ns, uint64_t most_ms)
+{
+    uint64_t now = clock_now_ns();
+
+    if (deadline_ns == CLOCK_NEVER_NS)
+        return most_ms;
+    if (now >= deadline_ns)
+        return 0;
+    now = (deadline_ns - now + NS_PER_MS - 1) / NS_PER_MS;
+    return now < most_ms ? now : most_ms;
+}
+
+/* What comes: events, or (from a server that knows no streams) one JSON object. */
+struct stream {
+    const struct wire *wire;
+    struct assembly *assembly;
+    struct sse sse;
+    struct buf whole;
+    bool is_begun;
+    bool is_whole;
+    size_t n_events;
+};
+
+static int on_event(void *user, const struct sse_event *event)
+{
+    struct stream *stream = user;
+
+    stream->n_events++;
+    return event->len > 0 ? stream->wire->event(stream->assembly, event->data, event->len) : 0;
+}
+
+static int on_data(void *user, const char *bytes, size_t len)
+{
+    struct stream *stream = user;
+
+    for (size_t i = 0; !stream->is_begun && i < len; i++)
+        if (!strchr(" \t\r\n", bytes[i])) {
+            stream->is_begun = true;
+            stream->is_whole = bytes[i] == '{';
+        }
+    return stream->is_whole ? buf_add(&stream->whole, bytes, len)
+                            : sse_feed(&stream->sse, bytes, len);
+}
+
+static int end_stream(struct stream *stream)
+{
+    int r = stream->is_whole
+                ? stream->wire->event(stream->assembly, stream->whole.data, stream->whole.len)
+                : sse_end(&stream->sse);
+
+    if (r < 0)
+        return r;
+    if (!stream->is_whole && stream->n_events == 0 && stream->is_begun)
+        return assembly_fail(stream->assembly, FAULT_ADDRESS, "what came is no answer of a model");
+    return assembly_finish(stream->assembly);
+}
+
+/* ---- what went wrong ------------------------------------------------------------------------ */
+
+/* Another try would end the same way: certificates, URLs, a library that is missing. */
+static bool is_lasting(const struct gb_err *cause)
+{
+    return cause->code == -EKEYREJECTED || cause->code == -ENOKEY || cause->code == -EINVAL ||
+           cause->code == -ENOSYS;
+}
+
+static int link_fault(struct fault *fault, const struct gb_err *cause, uint64_t deadline_ns)
+{
+    if (cause->code == -ECANCELED || cause->code == -ENOMEM ||
+        (cause->code == -ETIMEDOUT && clock_now_ns() >= deadline_ns))
+        return fault_from(fault, FAULT_ENDED, cause);
+    if (cause->code == -EMSGSIZE)
+        return fault_from(fault, FAULT_SIZE, cause);
+    (void)fault_from(fault, FAULT_LINK, cause);
+    fault->cause.code = -EHOSTUNREACH;
+    fault->has_advice = is_lasting(cause);
+    return fault->cause.code;
+}
+
+static int status_fault(struct fault *fault, const struct http_answer *answer)
+{
+    static const char *const names[] = { "x-should-retry", "retry-after-ms", "retry-after" };
+    char values[N_ELEMENTS(names)][64];
+    const char *found[N_ELEMENTS(names)];
+
+    for (size_t i = 0; i < N_ELEMENTS(names); i++)
+        found[i] = http_header(answer, names[i], values[i], sizeof(values[i])) ? values[i] : NULL;
+    fault_read_body(fault, answer->status, answer->body.data ? answer->body.data : "",
+                    answer->body.len);
+    retry_advise(fault, &(struct retry_headers){ found[0], found[1], found[2] }, time(NULL));
+    return -EREMOTEIO;
+}
+
+/* Groq refuses what its model made of a schema or a tool, and shows it: the caller judges. */
+static bool take_failed_generation(const struct http_answer *answer, struct assembly *assembly)
+{
+    cleanup_json struct json_value *json = NULL;
+    size_t len = 0;
+    const char *text;
+
+    if (answer->status != 400 || answer->body.len == 0 ||
+        json_value_parse(answer->body.data, answer->body.len, ASSEMBLY_TEXT_MAX, &json, NULL) < 0)
+        return false;
+    text = json_str(json_path(json, "error/failed_generation"), &len);
+    if (!text || len == 0 || assembly_text(assembly, text, len) < 0)
+        return false;
+    assembly->end = ASSEMBLY_STOP;
+    return true;
+}
+
+/* ---- one attempt ---------------------------------------------------------------------------- */
+
+static int receive(struct model *model, const struct http_request *http, struct stream *stream,
+                   uint64_t deadline_ns, struct fault *fault)
+{
+    struct server *server = model->state;
+    cleanup_with(http_answer_clear) struct http_answer answer = { 0 };
+    struct gb_err cause = { 0 };
+    int r = http_do(server->client, http, &answer, &cause);
+
+    if (r == 0 && answer.status / 100 == 2)
+        r = end_stream(stream);
+    else if (r == 0 && !take_failed_generation(&answer, stream->assembly))
+        return status_fault(fault, &answer);
+    else if (r == 0)
+        r = assembly_finish(stream->assembly);
+    if (r == 0)
+        return 0;
+    if (stream->assembly->fault.kind != FAULT_NONE) {
+        *fault = stream->assembly->fault;
+        return r;
+    }
+    if (cause.code == 0) /* of the stream's own limits */
+        (void)gb_fail(&cause, r, GB_BLAME_PEER, "an event that is too long");
+    return link_fault(fault, &cause, deadline_ns);
+}
+
+static int send_ask(struct model *model, const struct model_ask *ask, struct assembly *assembly,
+                    struct fault *fault)
+{
+    struct server *server = model->state;
+    const struct model_request *request = ask->request;
+    const struct wire_ask wire_ask = {
+        .provider = model->provider,
+        .model = model->name,
+        .request = request,
+        .partial = ask->partial,
+        .left_out = server->left_out,
+    };
+    cleanup_buf struct buf body = BUF_INIT(WIRE_BODY_MAX);
+    struct stream stream = { server->wire, assembly, .whole = BUF_INIT(WIRE_EVENT_MAX) };
+    const char *headers[HEADERS_MAX];
+    char url[PROVIDER_URL_MAX + 64];
+    struct gb_err cause = { 0 };
+    struct http_request http = {
+        .url = url,
+        .headers = headers,
+        .ca_file = server->ca_file,
+        .proxy = server->proxy,
+        .idle_ms = model->provider->flags & PROVIDER_LOCAL ? IDLE_LOCAL_MS : IDLE_MS,
+        .total_ms = left_ms(request->deadline_ns, TOTAL_MS),
+        .answer_max = STREAM_MAX,
+        .cancel_fd = request->cancel_fd,
+        .data = on_data,
+        .user = &stream,
+    };
+    int r;
+
+    if (http.total_ms == 0) {
+        (void)gb_fail(&cause, -ETIMEDOUT, GB_BLAME_CALLER, "%s: no time left", model->label);
+        return fault_from(fault, FAULT_ENDED, &cause);
+    }
+    if (server->wire->body(&wire_ask, &body, &cause) < 0)
+        return fault_from(fault, cause.code == -ENOMEM ? FAULT_ENDED : FAULT_CONTEXT, &cause);
+    http.body = body.data;
+    http.body_len = body.len;
+    (void)snprintf(url, sizeof(url), "%s%s", server->base, server->wire->chat_path);
+    fill_headers(server, true, headers);
+    sse_init(&stream.sse, WIRE_EVENT_MAX, on_event, &stream);
+    (*ask->requests)++;
+    r = receive(model, &http, &stream, request->deadline_ns, fault);
+    sse_clear(&stream.sse);
+    buf_clear(&stream.whole);
+    return r;
+}
+
+static int server_ask(struct model *model, const struct model_ask *ask, struct assembly *assembly,
+                      struct fault *ret_fault)
+{
+    struct server *server = model->state;
+
+    for (;;) {
+        unsigned sent = params_sent(model->provider, ask->request, ask->partial, server->left_out);
+        int r = send_ask(model, ask, assembly, ret_fault);
+        unsigned refused = 0;
+
+        /* Nothing of an answer has come under such a status. */
+        if (r < 0 && assembly->fault.kind == FAULT_NONE)
+            refused = params_refused(ret_fault, sent);
+        if (!refused)
+            return r;
+        server->left_out |= refused;
+    }
+}
+
+/* ---- listing -------------------------------------------------------------------------------- */
+
+static int get_listing(const struct server *server, struct listing *ret, struct gb_err *err)
+{
+    const char *headers[HEADERS_MAX];
+    char url[PROVIDER_URL_MAX + 64];
+    const struct listing_request request = {
+        .url = url,
+        .headers = headers,
+        .ca_file = server->ca_file,
+        .proxy = server->proxy,
+        .total_ms = LIST_MS,
+        .cancel_fd = -1,
+    };
+
+    (void)snprintf(url, sizeof(url), "%s%s", server->base, server->wire->list_path);
+    fill_headers(server, false, headers);
+    return listing_get(server->client, &request, ret, err);
+}
+
+static int server_list(struct model *model, char ***ret, struct gb_err *err)
+{
+    struct listing listing = { 0 };
+    int r = get_listing(model->state, &listing, err);
+
+    if (r < 0)
+        return gb_wrap(err, r, "%s", model->label);
+    *ret = listing.names;
+    return 0;
+}
+
+static void server_place(struct model *model, const struct fault *fault, struct fault_place *ret)
+{
+    struct server *server = model->state;
+    struct listing listing = { 0 };
+
+    ret->model = model->name;
+    ret->key = server->key;
+    ret->key_env = model->provider->key_env[0];
+    ret->remedy = model->provider->remedy;
+    if (fault->kind != FAULT_MODEL || get_listing(server, &listing, NULL) < 0)
+        return;
+    listing_nearest(&listing, model->name, server->offers, sizeof(server->offers));
+    ret->offers = server->offers[0] ? server->offers : NULL;
+    listing_clear(&listing);
+}
+
+static bool server_samples(const struct model *model)
+{
+    const struct server *server = model->state;
+
+    return !(server->left_out & (PARAM_TEMPERATURE | PARAM_SEED));
+}
+
+/* ---- life ----------------------------------------------------------------------------------- */
+
+/* A line break in a key would begin a header of its own. */
+static int check_key(const struct provider *provider, const char *key, struct gb_err *err)
+{
+    if (strlen(key) > KEY_MAX)
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "the key for %s is too long", provider->name);
+    for (; *key; key++)
+        if ((unsigned char)*key <= ' ' || (unsigned char)*key >= 0x7f)
+            return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
+                           "the key for %s holds a blank, a line break or what no key holds",
+                           provider->name);
+    return 0;
+}
+
+static int set_key(struct server *server, const struct provider *provider,
+                   const struct model_spec *spec, struct gb_err *err)
+{
+    bool has_key = spec->key && spec->key[0];
+    bool is_bearer = spec->key_is_token;
+    int r;
+
+    if (!has_key && !spec->base_url && !(provider->flags & PROVIDER_KEYLESS))
+        return gb_fail(err, -ENOKEY, GB_BLAME_CALLER, "no key for %s; set %s", provider->name,
+                       provider->key_env[0]);
+    if (!has_key)
+        return 0;
+    r = check_key(provider, spec->key, err);
+    if (r < 0)
+        return r;
+    server->key = strdup(spec->key);
+    if (!server->key)
+        return no_memory(err);
+    if (asprintf(&server->auth, "%s%s",
+                 is_bearer ? "Authorization: Bearer " : server->wire->key_header, spec->key) < 0) {
+        server->auth = NULL;
+        return no_memory(err);
+    }
+    return 0;
+}
+
+static int copy(char **to, const char *text)
+{
+    if (text && text[0] && !(*to = strdup(text)))
+        return -ENOMEM;
+    return 0;
+}
+
+/* The model's name when none is given. */
+static int settle_name(struct model *model, const struct model_spec *spec, struct gb_err *err)
+{
+    const char *given = spec->name && spec->name[0] ? spec->name : model->provider->model;
+    struct listing listing = { 0 };
+    const char *usual;
+    int r;
+
+    if (given)
+        return copy(&model->name, given) < 0 ? no_memory(err) : 0;
+    r = get_listing(model->state, &listing, err);
+    if (r < 0)
+        return gb_wrap(err, r, "asking %s which model it has (%s)", model->provider->name,
+                       model->provider->remedy);
+    usual = listing_usual(&listing);
+    r = usual && copy(&model->name, usual) < 0 ? no_memory(err) : 0;
+    if (listing.context && !spec->context)
+        model->context = listing.context;
+    listing_clear(&listing);
+    if (r == 0 && !model->name)
+        return gb_fail(err, -ENOENT, GB_BLAME_HOST, "%s has no model", model->provider->name);
+    return r;
+}
+
+static int server_open(struct model *model, const struct model_spec *spec, struct gb_err *err)
+{
+    const struct provider *provider = model->provider;
+    struct server *server = calloc(1, sizeof(*server));
+    int r;
+
+    model->state = server;
+    if (!server)
+        return no_memory(err);
+    server->wire = wire_of(provider);
+    server->left_out = params_unknown(provider);
+    model->may_think = provider->flags & PROVIDER_THINK_TAGS;
+    model->context = spec->context ? spec->context : provider->context;
+    r = provider_base_url(provider, spec->base_url, server->base, err);
+    if (r == 0)
+        r = set_key(server, provider, spec, err);
+    if (r == 0 &&
+        (copy(&server->ca_file, spec->ca_file) < 0 || copy(&server->proxy, spec->proxy) < 0 ||
+         copy(&model->endpoint, server->base) < 0))
+        r = no_memory(err);
+    if (r == 0)
+        r = http_client_new(&server->client, err);
+    if (r == 0)
+        r = settle_name(model, spec, err);
+    if (r == 0 && asprintf(&model->label, "%s/%s", provider->name, model->name) < 0) {
+        model->label = NULL;
+        r = no_memory(err);
+    }
+    return r;
+}
+
+static void wipe(char *secret)
+{
+    if (secret)
+        explicit_bzero(secret, strlen(secret));
+    free(secret);
+}
+
+static void server_close(struct model *model)
+{
+    struct server *server = model->state;
+
+    if (!server)
+        return;
+    http_client_free(&server->client);
+    wipe(server->key);
+    wipe(server->auth);
+    free(server->ca_file);
+    free(server->proxy);
+    free(server);
+}
+
+const struct model_ops model_server = {
+    .name = "server",
+    .open = server_open,
+    .ask = server_ask,
+    .place = server_place,
+    .samples = server_samples,
+    .list = server_list,
+    .close = server_close,
+};
