@@ -193,7 +193,9 @@ static curl_socket_t on_socket(void *user, curlsocktype purpose, struct curl_soc
     return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
-/* There is a connection, and the request goes out now: silence counts from here. */
+/* There is a connection, and the request goes out now: silence counts from here.  The signature is
+ * curl's.
+ * NOLINTNEXTLINE(readability-non-const-parameter) */
 static int on_connected(void *user, char *to, char *from, int to_port, int from_port)
 {
     struct transfer *t = user;
