@@ -55,7 +55,7 @@ struct child {
     bool has_report;  /* a report, not just the end of the pipe */
     uint32_t channel; /* GET: whose FIN the answer waits for */
     uint64_t started_ns;
-    int status_fd;    /* RUN apart: how the program ended, told by its init; else -1 */
+    int status_fd; /* RUN apart: how the program ended, told by its init; else -1 */
     struct report report;
 };
 

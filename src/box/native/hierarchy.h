@@ -2,9 +2,9 @@
 /* box/native/hierarchy.h - where on this host groups can be made.
  *
  * Three layouts: v1 (one tree a controller), hybrid (v1 controllers and a v2 tree that has none but
- * kills, freezes and counts CPU time), v2 (one tree).  Root makes groups at the top of each tree.  Anybody else
- * needs a parent that is theirs: the present group where it is writable, else the one that
- * `glovebox doctor --delegate` made for them.
+ * kills, freezes and counts CPU time), v2 (one tree).  Root makes groups at the top of each tree.
+ * Anybody else needs a parent that is theirs: the present group where it is writable, else the one
+ * that `glovebox doctor --delegate` made for them.
  */
 #pragma once
 
