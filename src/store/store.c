@@ -53,8 +53,7 @@ static int open_database(struct store *store, struct gb_err *err)
     int r;
 
     if (snprintf(path, sizeof(path), "%s/" DATABASE, store->dir) >= PATH_MAX)
-        return gb_fail(err, -ENAMETOOLONG, GB_BLAME_CALLER,
-                       "the state directory's path is too long");
+        return gb_fail(err, -ENAMETOOLONG, GB_BLAME_CALLER, "the directory's path is too long");
     r = make_file(store->dir_fd, path, err);
     if (r == 0)
         r = db_open(path, &store->db, err);
@@ -63,6 +62,18 @@ static int open_database(struct store *store, struct gb_err *err)
     if (r == 0)
         r = db_prepare(store->db, store_queries, N_QUERIES, err);
     return r;
+}
+
+static int open_all(struct store *store, struct gb_err *err)
+{
+    int r = make_dir(store->dir, err);
+
+    if (r < 0)
+        return r;
+    store->dir_fd = open(store->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (store->dir_fd < 0)
+        return gb_fail_sys(err, "opening '%s'", store->dir);
+    return open_database(store, err);
 }
 
 int store_open(const char *dir, struct store **ret, struct gb_err *err)
@@ -75,13 +86,7 @@ int store_open(const char *dir, struct store **ret, struct gb_err *err)
         store->dir_fd = -1;
     if (!store || !(store->dir = strdup(dir)))
         return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for the task store");
-    r = make_dir(dir, err);
-    if (r < 0)
-        return gb_wrap(err, r, "the task store");
-    store->dir_fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (store->dir_fd < 0)
-        return gb_fail_sys(err, "the task store: opening '%s'", dir);
-    r = open_database(store, err);
+    r = open_all(store, err);
     if (r < 0)
         return gb_wrap(err, r, "the task store");
     *ret = take_ptr(store);

@@ -6,10 +6,12 @@
  */
 #pragma once
 
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/types.h>
@@ -69,10 +71,29 @@ static inline pid_t work_begin(void (*work)(void *), void *user)
     return pid;
 }
 
-static inline bool work_is_done(pid_t pid)
+/* Its exit status; -1 when it was killed. */
+static inline int work_status(pid_t pid)
 {
     int status;
 
-    return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) &&
-           WEXITSTATUS(status) == 0;
+    if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+        return -1;
+    return WEXITSTATUS(status);
+}
+
+static inline bool work_is_done(pid_t pid)
+{
+    return work_status(pid) == 0;
+}
+
+/* Puts a small file system onto a directory, for this process only.  Not everybody may: the work
+ * ends with WORK_CANNOT then. */
+#define WORK_CANNOT 77
+static inline void work_on_small_disk(const char *path, const char *options)
+{
+    if (unshare(CLONE_NEWNS) < 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
+        _exit(WORK_CANNOT);
+    if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+        mount("none", path, "tmpfs", 0, options) < 0)
+        _exit(WORK_CANNOT);
 }
