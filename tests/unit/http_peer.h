@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -37,6 +38,8 @@ enum peer_kind {
     PEER_READ,   /* a whole request */
     PEER_SEND,   /* text, n times (0: once); a client that hangs up meanwhile is fine */
     PEER_DRIP,   /* text, byte by byte with a pause of n ms before each; the same */
+    PEER_SIP,    /* a request that ends with Z, 1 MiB every n ms at most */
+    PEER_RAISE,  /* makes the eventfd n readable, when the client has had the time to wait */
     PEER_HOLD,   /* until the client hangs up */
 };
 
@@ -105,12 +108,29 @@ static inline bool peer_send(int fd, const char *bytes, size_t len)
     return true;
 }
 
+static inline void peer_pause(unsigned ms)
+{
+    struct timespec pause = { .tv_nsec = (long)ms * 1000000 };
+
+    (void)nanosleep(&pause, NULL);
+}
+
+static inline bool peer_sip(int fd, unsigned ms)
+{
+    static char bytes[1 << 20];
+    ssize_t n;
+
+    do {
+        peer_pause(ms);
+        n = recv(fd, bytes, sizeof(bytes), MSG_WAITALL | MSG_DONTWAIT);
+    } while ((n < 0 && errno == EAGAIN) || (n > 0 && bytes[n - 1] != 'Z'));
+    return n > 0;
+}
+
 static inline void peer_drip(int fd, const struct peer_act *act)
 {
-    struct timespec pause = { .tv_nsec = (long)act->n * 1000000 };
-
     for (const char *c = act->text; *c; c++) {
-        (void)nanosleep(&pause, NULL);
+        peer_pause(act->n);
         if (!peer_send(fd, c, 1))
             return;
     }
@@ -136,6 +156,11 @@ static inline bool peer_act(int listener, int *fd, const struct peer_act *act, s
     case PEER_DRIP:
         peer_drip(*fd, act);
         return true;
+    case PEER_SIP:
+        return peer_sip(*fd, act->n);
+    case PEER_RAISE:
+        peer_pause(50);
+        return eventfd_write((int)act->n, 1) == 0;
     case PEER_HOLD:
         while (read(*fd, &byte, 1) > 0)
             ;

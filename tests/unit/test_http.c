@@ -360,6 +360,7 @@ static void test_a_tunnel_does_not_see_the_request(void **state)
     assert_true(was_asked(&f, "CONNECT model.invalid:443 HTTP/1.1\r\n"));
     assert_false(was_asked(&f, SECRET));
     assert_int_equal(f.answer.status, 0);
+    assert_int_equal(f.answer.head.len, 0);
     down(&f);
 }
 
@@ -513,6 +514,25 @@ static void test_every_byte_of_a_body_breaks_the_silence(void **state)
     down(&f);
 }
 
+/* 48 MiB, 1 MiB every 20 ms: longer than the silence, and far more than sockets hold. */
+static void test_every_byte_of_a_request_breaks_the_silence(void **state)
+{
+    size_t len = 48 << 20;
+    cleanup_free char *body = malloc(len);
+    struct fixture f;
+
+    (void)state;
+    assert_non_null(body);
+    memset(body, 'x', len);
+    body[len - 1] = 'Z';
+    up(&f, ACTS({ PEER_SIP, NULL, 20 }, { PEER_SEND, OK "Content-Length: 2\r\n\r\nok" }));
+    f.request.body = body;
+    f.request.body_len = len;
+    f.request.idle_ms = 500;
+    answered(&f, 200, "ok");
+    down(&f);
+}
+
 static void test_a_head_that_drips_is_given_up(void **state)
 {
     struct fixture f;
@@ -598,6 +618,19 @@ static void test_a_name_without_an_address_is_told(void **state)
     down(&f);
 }
 
+static void test_a_request_that_waits_is_cancelled(void **state)
+{
+    int fd = eventfd(0, EFD_CLOEXEC);
+    struct fixture f;
+
+    (void)state;
+    up(&f, ACTS({ PEER_READ }, { PEER_RAISE, NULL, (unsigned)fd }, HOLD));
+    f.request.cancel_fd = fd;
+    failed(&f, -ECANCELED, GB_BLAME_CALLER, "cancelled");
+    close(fd);
+    down(&f);
+}
+
 static void test_a_request_is_cancelled_by_a_pipe_that_ends(void **state)
 {
     char url[64];
@@ -674,11 +707,13 @@ int main(void)
         cmocka_unit_test(test_the_reader_may_refuse),
         cmocka_unit_test(test_a_silent_server_is_given_up),
         cmocka_unit_test(test_every_byte_of_a_body_breaks_the_silence),
+        cmocka_unit_test(test_every_byte_of_a_request_breaks_the_silence),
         cmocka_unit_test(test_a_head_that_drips_is_given_up),
         cmocka_unit_test(test_the_whole_has_an_end),
         cmocka_unit_test(test_connecting_has_an_end),
         cmocka_unit_test(test_a_port_where_nobody_listens_is_told),
         cmocka_unit_test(test_a_name_without_an_address_is_told),
+        cmocka_unit_test(test_a_request_that_waits_is_cancelled),
         cmocka_unit_test(test_a_request_is_cancelled_by_a_pipe_that_ends),
         cmocka_unit_test(test_a_client_goes_on_after_a_failure),
         cmocka_unit_test(test_no_descriptor_survives_an_exec),

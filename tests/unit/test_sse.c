@@ -88,6 +88,7 @@ static void test_every_line_ending_ends_a_line(void **state)
     CHECK("data: a\r\n\r\ndata: b\r\n\r\n", "message=a;message=b;");
     CHECK("data: a\n\r\ndata: b\r\n\rdata: c\r\n\n", "message=a;message=b;message=c;");
     CHECK("data: a\r\ndata: b\n\n", "message=a|b;");
+    CHECK("data: a\rdata: b\ndata: c\n\n", "message=a|b|c;");
     CHECK("\n\r\n\r\r\ndata: a\n\n", "message=a;");
 }
 
