@@ -237,8 +237,8 @@ static int take_files(const struct given *given, struct store *store, struct gb_
         }
     }
     for (size_t i = 0; r == 0 && i < given->outs.n; i++) {
-        r = exec_parse_out(given->outs.items[i], &store->outs[i], &store->texts[store->n_texts],
-                           err);
+        r = exec_parse_out(given->outs.items[i], given->is_json, &store->outs[i],
+                           &store->texts[store->n_texts], err);
         if (r == 0) {
             store->n_texts++;
             args->n_outs++;

@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "json/utf8.h"
+#include "run/save.h"
 
 /* The caller named it, so the caller can repair it. */
 static int fail_path(struct gb_err *err, const char *what, const char *path)
@@ -130,25 +131,18 @@ int exec_parse_file(const char *arg, struct exec_file *ret, char **ret_text, str
     return 0;
 }
 
-/* The directory that the file will be written to is there, and the file itself is none. */
-static int check_target(const char *path, struct gb_err *err)
+/* With --json stdout carries one document and nothing else. */
+static bool is_stdout(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    cleanup_free char *dir = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
     struct stat st;
+    struct stat own;
 
-    if (!dir)
-        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
-    if (!*path || !*path_base(path))
-        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "--out: '%.200s' is no file name", path);
-    if (faccessat(AT_FDCWD, dir, W_OK | X_OK, AT_EACCESS) < 0)
-        return fail_path(err, "--out: ", dir);
-    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
-        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "--out: %.200s: is no regular file", path);
-    return 0;
+    return stat(path, &st) == 0 && fstat(STDOUT_FILENO, &own) == 0 && !S_ISCHR(st.st_mode) &&
+           st.st_dev == own.st_dev && st.st_ino == own.st_ino;
 }
 
-int exec_parse_out(const char *arg, struct exec_out *ret, char **ret_text, struct gb_err *err)
+int exec_parse_out(const char *arg, bool is_json, struct exec_out *ret, char **ret_text,
+                   struct gb_err *err)
 {
     char *host = NULL;
     cleanup_free char *text = split("--out", arg, &host, err);
@@ -157,11 +151,15 @@ int exec_parse_out(const char *arg, struct exec_out *ret, char **ret_text, struc
     if (!text)
         return -EINVAL;
     r = check_box_path("--out", text, err);
-    if (r == 0)
-        r = check_target(host ? host : path_base(text), err);
     if (r < 0)
         return r;
     *ret = (struct exec_out){ .box = text, .host = host ? host : path_base(text) };
+    r = save_check(ret->host, err);
+    if (r < 0)
+        return gb_wrap(err, r, "--out");
+    if (is_json && is_stdout(ret->host))
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
+                       "--out: %.200s: is stdout, where --json puts its document", ret->host);
     *ret_text = take_ptr(text);
     return 0;
 }

@@ -15,7 +15,8 @@ int exec_read_code(const char *file, struct buf *ret, bool *ret_is_regular, stru
 /* "HOST[:BOX]" and "BOX[:HOST]", split at the last colon.  ret points into a text that the caller
  * frees: *ret_text.  exec_parse_file() opens the file; the caller closes it. */
 int exec_parse_file(const char *arg, struct exec_file *ret, char **ret_text, struct gb_err *err);
-int exec_parse_out(const char *arg, struct exec_out *ret, char **ret_text, struct gb_err *err);
+int exec_parse_out(const char *arg, bool is_json, struct exec_out *ret, char **ret_text,
+                   struct gb_err *err);
 
 /* A directory that can be read and written. */
 int exec_check_workspace(const char *dir, struct gb_err *err);

@@ -7,6 +7,7 @@ import filecmp
 import os
 import random
 import stat
+import subprocess
 
 import pytest
 
@@ -155,6 +156,49 @@ def test_an_existing_file_is_replaced_whole(place):
     assert box.run("printf new >out", language="sh", out=["out"]).verdict == "ok"
     assert target.read_bytes() == b"new"
     assert sorted(os.listdir(place.cwd)) == ["out"]
+
+
+def test_a_link_is_followed_and_stays(place):
+    """As a shell's > does it."""
+    target = write(place.cwd / "far" / "real", b"old")
+    os.symlink("far/real", place.cwd / "out")
+    assert box.run("printf new >out", language="sh", out=["out"]).verdict == "ok"
+    assert os.readlink(place.cwd / "out") == "far/real" and target.read_bytes() == b"new"
+    assert os.listdir(place.cwd / "far") == ["real"]
+    os.symlink("nowhere", place.cwd / "dangling")
+    result = box.run("echo started", language="sh", out=["x:dangling"], as_json=False)
+    assert (result.returncode, result.out) == (2, b"") and b"leads nowhere" in result.err, result
+    assert not os.path.lexists(place.cwd / "nowhere")
+
+
+def test_a_file_can_be_written_to_stdout_and_into_devices(place):
+    before = os.lstat("/dev/stdout").st_ino, os.lstat("/dev/null").st_ino
+    result = box.run("printf shown; printf file >x", language="sh", as_json=False,
+                     out=["x:/dev/stdout", "x:/dev/null"])
+    assert (result.returncode, result.out, result.err) == (0, b"shownfile", b""), result
+    with open(place.cwd / "log", "wb") as log:
+        words = box.command("printf shown; printf file >x", language="sh", as_json=False,
+                            out=["x:/dev/stdout"])
+        subprocess.run(words, check=True, stdin=subprocess.DEVNULL, stdout=log, cwd=place.cwd,
+                       env=box.environment(), timeout=60)
+    assert (place.cwd / "log").read_bytes() == b"shownfile", "neither may replace the other"
+    assert (os.lstat("/dev/stdout").st_ino, os.lstat("/dev/null").st_ino) == before
+    mixed = box.run("printf file >x", language="sh", out=["x:/dev/stdout"])
+    assert mixed.returncode == 2 and b"--json" in mixed.err, mixed
+
+
+def test_a_file_is_never_shown_on_a_terminal(place):
+    ours, theirs = os.openpty()
+    try:
+        for where in ("/dev/stdout", os.ttyname(theirs)):
+            process = subprocess.run(
+                box.command("printf file >x", language="sh", as_json=False, out=[f"x:{where}"]),
+                stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.PIPE, cwd=place.cwd,
+                env=box.environment(), timeout=60)
+            assert process.returncode in (2, 125) and b"is a terminal" in process.stderr, process
+    finally:
+        os.close(ours)
+        os.close(theirs)
 
 
 def test_a_large_file_goes_in_and_out_unchanged(place):

@@ -223,7 +223,7 @@ def test_programs_that_cannot_be_run(hello, words, part):
     ("--out", "x:nowhere/y", "--out: nowhere/: No such file"),
     ("--out", "x:", "'' is no file name"),
     ("--out", "x:/tmp/", "'/tmp/' is no file name"),
-    ("--out", "x:/tmp", "/tmp: is no regular file"),
+    ("--out", "x:/tmp", "--out: /tmp: is no regular file, character device or pipe"),
     ("--out", b"\xff", "is not UTF-8"),
 ])
 def test_files_that_cannot_be_copied(hello, option, value, part):

@@ -208,6 +208,74 @@ static void a_path_of_the_callers_is_taken_as_it_is(void **state)
     assert_int_equal(save(-1, "/no/such/place/x", 0644, "x"), -ENOENT);
 }
 
+static const char *in_dir(const char *name)
+{
+    static char path[128];
+
+    (void)snprintf(path, sizeof(path), "%s/%s", dir_path, name);
+    return path;
+}
+
+/* As `>` would: the link stays, its target is replaced in its own directory. */
+static void a_link_of_the_callers_stays_one(void **state)
+{
+    struct gb_err err = { 0 };
+    struct stat st;
+
+    (void)state;
+    (void)umask(022);
+    assert_int_equal(mkdirat(base, "dir", 0755), 0);
+    assert_int_equal(save(base, "dir/real", 0644, "old"), 0);
+    assert_int_equal(symlinkat("dir/real", base, "link"), 0);
+    assert_int_equal(save_check(in_dir("link"), &err), 0);
+    assert_int_equal(save(-1, in_dir("link"), 0644, "new"), 0);
+    assert_int_equal(fstatat(base, "link", &st, AT_SYMLINK_NOFOLLOW), 0);
+    assert_true(S_ISLNK(st.st_mode));
+    file_is("dir/real", "new", 0644);
+    assert_int_equal(entries(dir_path), 2);
+    assert_int_equal(symlinkat("nowhere", base, "dangling"), 0);
+    assert_int_equal(save_check(in_dir("dangling"), &err), -ENOENT);
+    assert_non_null(strstr(err.msg, "leads nowhere"));
+    assert_int_equal(save(-1, in_dir("dangling"), 0644, "x"), -ENOENT);
+    assert_int_equal(entries(dir_path), 3);
+}
+
+static void devices_and_pipes_are_written_through(void **state)
+{
+    struct gb_err err = { 0 };
+    struct stat st;
+    char got[8] = "";
+    cleanup_close int reader = -1;
+
+    (void)state;
+    assert_int_equal(save_check("/dev/null", &err), 0);
+    assert_int_equal(save(-1, "/dev/null", 0644, "x"), 0);
+    assert_int_equal(stat("/dev/null", &st), 0);
+    assert_true(S_ISCHR(st.st_mode));
+    assert_int_equal(mkfifoat(base, "pipe", 0600), 0);
+    assert_int_equal(save_check(in_dir("pipe"), &err), 0);
+    assert_int_equal(save(-1, in_dir("pipe"), 0644, "x"), -ENXIO); /* nobody reads it */
+    reader = openat(base, "pipe", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    assert_true(reader >= 0);
+    assert_int_equal(save(-1, in_dir("pipe"), 0644, "text"), 0);
+    assert_int_equal(read(reader, got, sizeof(got)), 4);
+    assert_string_equal(got, "text");
+    assert_int_equal(entries(dir_path), 1);
+}
+
+static void what_cannot_be_written_is_refused_beforehand(void **state)
+{
+    struct gb_err err = { 0 };
+
+    (void)state;
+    assert_int_equal(save_check(dir_path, &err), -EINVAL);
+    assert_int_equal(err.blame, GB_BLAME_CALLER);
+    assert_int_equal(save_check(in_dir(""), &err), -EINVAL);
+    assert_int_equal(save_check(in_dir("no/x"), &err), -ENOENT);
+    assert_int_equal(save_check("/dev/ptmx", &err), 0); /* known when it is opened: */
+    assert_int_equal(save(-1, "/dev/ptmx", 0644, "x"), -EINVAL);
+}
+
 static void names_too_long_are_refused(void **state)
 {
     char name[NAME_MAX + 8];
@@ -233,6 +301,9 @@ int main(void)
         IN_DIR(a_save_that_is_given_up_leaves_the_old_file),
         IN_DIR(a_write_that_fails_leaves_nothing),
         IN_DIR(a_path_of_the_callers_is_taken_as_it_is),
+        IN_DIR(a_link_of_the_callers_stays_one),
+        IN_DIR(devices_and_pipes_are_written_through),
+        IN_DIR(what_cannot_be_written_is_refused_beforehand),
         IN_DIR(names_too_long_are_refused),
     };
 
