@@ -56,6 +56,32 @@ static int refuse_terminal(const char *path, struct gb_err *err)
                    path);
 }
 
+/* The directory of path as one would open it: "a/" of "a/b", "." of "b". */
+static void parent_of(const char *path, char dir[static PATH_MAX])
+{
+    const char *slash = strrchr(path, '/');
+
+    (void)snprintf(dir, PATH_MAX, "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
+}
+
+/* The regular file at the end of its links.  They may not lead out of the directory that the
+ * caller named: it may have come with a cloned repository, and what is written is the box's. */
+static int follow(const char *path, char ret[static PATH_MAX], struct gb_err *err)
+{
+    char dir[PATH_MAX];
+    char real_dir[PATH_MAX];
+
+    parent_of(path, dir);
+    if (!realpath(path, ret) || !realpath(dir, real_dir))
+        return gb_fail_sys(err, "%.200s", path);
+    if (path_is_in(ret, real_dir))
+        return 0;
+    return gb_fail(err, -EXDEV, GB_BLAME_CALLER,
+                   "%.100s: is a link that leads out of its directory\n"
+                   "remedy: if that is meant, name the file itself: %.200s",
+                   path, ret);
+}
+
 static int find_place(const char *path, struct place *ret, struct gb_err *err)
 {
     struct stat st;
@@ -79,15 +105,7 @@ static int find_place(const char *path, struct place *ret, struct gb_err *err)
     if (!S_ISREG(st.st_mode))
         return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
                        "%.200s: is no regular file, character device or pipe", path);
-    return realpath(path, ret->path) ? 0 : gb_fail_sys(err, "%.200s", path);
-}
-
-/* The directory of path as one would open it: "a/" of "a/b", "." of "b". */
-static void parent_of(const char *path, char dir[static PATH_MAX])
-{
-    const char *slash = strrchr(path, '/');
-
-    (void)snprintf(dir, PATH_MAX, "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
+    return follow(path, ret->path, err);
 }
 
 int save_check(const char *path, struct gb_err *err)

@@ -5,9 +5,10 @@
  * the caller holds open no link is followed, also not in the middle of a path, whatever a box put
  * there before.
  *
- * A path of the caller's own is taken as a shell's `>` takes it: a link to a regular file stays,
- * and the file that it leads to is replaced; a device, a pipe and our own stdout or stderr are
- * written through, piece by piece.  Never a terminal, which obeys what it is shown.
+ * A path of the caller's own is taken as a shell's `>` takes it: a link stays, and the regular file
+ * that it leads to is replaced, if that lies in or below the link's directory; a device, a pipe and
+ * our own stdout or stderr are written through, piece by piece.  Never a terminal, which obeys what
+ * it is shown.
  */
 #pragma once
 

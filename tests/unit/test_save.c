@@ -221,6 +221,7 @@ static void a_link_of_the_callers_stays_one(void **state)
 {
     struct gb_err err = { 0 };
     struct stat st;
+    char target[128];
 
     (void)state;
     (void)umask(022);
@@ -233,6 +234,14 @@ static void a_link_of_the_callers_stays_one(void **state)
     assert_true(S_ISLNK(st.st_mode));
     file_is("dir/real", "new", 0644);
     assert_int_equal(entries(dir_path), 2);
+    (void)snprintf(target, sizeof(target), "%s/real", outside);
+    assert_int_equal(save(-1, target, 0644, "old"), 0);
+    assert_int_equal(symlinkat(target, base, "out"), 0);
+    assert_int_equal(save_check(in_dir("out"), &err), -EXDEV);
+    assert_non_null(strstr(err.msg, target));
+    assert_int_equal(save(-1, in_dir("out"), 0644, "x"), -EXDEV);
+    assert_int_equal(unlink(target), 0);
+    assert_int_equal(unlinkat(base, "out", 0), 0);
     assert_int_equal(symlinkat("nowhere", base, "dangling"), 0);
     assert_int_equal(save_check(in_dir("dangling"), &err), -ENOENT);
     assert_non_null(strstr(err.msg, "leads nowhere"));
