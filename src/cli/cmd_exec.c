@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cli/cmd_exec.c - `glovebox exec`: its arguments, checked before anything is started. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -158,20 +159,33 @@ static int guess_language(const char *file, struct exec_args *args, struct gb_er
                                                 : "-c");
 }
 
+/* A name of our own for the code.  In a workspace it is one that no project has: the project's own
+ * main.py can be imported and is not replaced. */
+static void invent_name(struct exec_args *args)
+{
+    char name[NAME_MAX + 1];
+
+    language_file_name(args->language, args->code, args->code_len, name);
+    (void)snprintf(args->name, sizeof(args->name), "%s%s",
+                   args->workspace && !args->language->needs_name ? "glovebox-" : "", name);
+}
+
 /* The file keeps its name in the box, unless its compiler could not make sense of it. */
 static int name_source(const char *file, bool is_regular, struct exec_args *args,
                        struct gb_err *err)
 {
-    const char *base = is_regular ? path_base(file) : "";
-    size_t len = strlen(base);
+    bool keeps = is_regular && (!args->language->needs_ending ||
+                                language_by_path(path_base(file)) == args->language);
 
-    if (len && len <= NAME_MAX &&
-        (!args->language->needs_ending || language_by_path(base) == args->language)) {
-        memcpy(args->name, base, len + 1);
-        return exec_check_text("the file's name", base, err);
-    }
-    language_file_name(args->language, args->code, args->code_len, args->name);
-    return 0;
+    if (keeps && args->workspace && exec_place_in(file, args->workspace, args->name))
+        args->is_name_of_workspace = true;
+    else if (keeps)
+        (void)snprintf(args->name, sizeof(args->name), "%s", path_base(file));
+    else
+        invent_name(args);
+    if (keeps && exec_check_text("the file's name", args->name, err) < 0)
+        return -EILSEQ;
+    return exec_check_names(args, err);
 }
 
 static int load_code(const struct given *given, const char *file, struct store *store,
@@ -319,7 +333,9 @@ static int exec_given(const struct call *call, const struct given *given,
         r = command_settings(call, parsed, &settings, err);
     if (r == 0)
         r = settings_check(&settings, err);
-    if (r == 0 && store->args.source != EXEC_PROGRAM)
+    if (r == 0 && store->args.source == EXEC_PROGRAM)
+        r = exec_check_names(&store->args, err);
+    else if (r == 0)
         r = load_code(given, parsed->n_operands ? parsed->operands[0] : "", store, err);
     if (r == 0)
         r = exec_run(&store->args, &settings, err);

@@ -52,8 +52,9 @@ struct exec_args {
     const struct language *language; /* NULL for EXEC_PROGRAM */
     const char *code;                /* code_len bytes; NULL for EXEC_PROGRAM */
     size_t code_len;
-    char name[NAME_MAX + 1]; /* of the source file in the box: "hello.py" */
-    char *const *args;       /* NULL-terminated */
+    char name[PATH_MAX];       /* of the source file, below the working directory: "hello.py" */
+    bool is_name_of_workspace; /* that file lies in the workspace: it runs where it is */
+    char *const *args;         /* NULL-terminated */
     size_t n_args;
     const char *const *env; /* "K=V", NULL-terminated */
     size_t n_env;

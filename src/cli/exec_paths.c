@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -13,6 +14,7 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "box/box.h"
 #include "json/utf8.h"
 #include "run/save.h"
 
@@ -162,6 +164,71 @@ int exec_parse_out(const char *arg, bool is_json, struct exec_out *ret, char **r
                        "--out: %.200s: is stdout, where --json puts its document", ret->host);
     *ret_text = take_ptr(text);
     return 0;
+}
+
+bool exec_place_in(const char *file, const char *dir, char ret[static PATH_MAX])
+{
+    cleanup_free char *whole = realpath(file, NULL);
+    cleanup_free char *base = realpath(dir, NULL);
+    size_t len = base && base[1] ? strlen(base) : 0;
+
+    if (!whole || !base || !path_is_in(whole, base) || whole[len] != '/')
+        return false;
+    return snprintf(ret, PATH_MAX, "%s", whole + len + 1) < PATH_MAX;
+}
+
+/* The path in the box as one that is absolute. */
+static void place_of(const struct exec_args *args, const char *path, char ret[static 2 * PATH_MAX])
+{
+    const char *dir = args->workdir ? args->workdir : BOX_WORKSPACE;
+
+    if (path[0] == '/')
+        (void)snprintf(ret, 2 * PATH_MAX, "%s", path);
+    else
+        (void)snprintf(ret, 2 * PATH_MAX, "%s/%s", dir, path);
+}
+
+static bool is_conflict(const struct exec_args *args, const char *one, const char *other)
+{
+    char a[2 * PATH_MAX];
+    char b[2 * PATH_MAX];
+
+    place_of(args, one, a);
+    place_of(args, other, b);
+    return path_is_in(a, b) || path_is_in(b, a);
+}
+
+/* The code stands before the first file. */
+static const char *claim_at(const struct exec_args *args, size_t n)
+{
+    return n == 0 ? args->name : args->files[n - 1].box;
+}
+
+static int check_free(const char *dir, const char *name, struct gb_err *err)
+{
+    cleanup_close int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    struct stat st;
+
+    if (fd < 0 || fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return 0; /* what is wrong with the directory is told elsewhere */
+    return gb_fail(err, -EEXIST, GB_BLAME_CALLER,
+                   "--workspace: %.150s has a '%.150s' of its own, which the code would replace\n"
+                   "remedy: give the code another name",
+                   dir, name);
+}
+
+int exec_check_names(const struct exec_args *args, struct gb_err *err)
+{
+    for (size_t i = 1; i <= args->n_files; i++)
+        for (size_t j = args->source == EXEC_PROGRAM; j < i; j++)
+            if (is_conflict(args, claim_at(args, i), claim_at(args, j)))
+                return gb_fail(err, -EEXIST, GB_BLAME_CALLER,
+                               "--file: '%.200s' is the place of %s '%.100s' in the box too",
+                               args->files[i - 1].host, j ? "the file" : "the code",
+                               j ? args->files[j - 1].host : args->name);
+    if (!args->workspace || args->source == EXEC_PROGRAM || args->is_name_of_workspace)
+        return 0;
+    return check_free(args->workspace, args->name, err);
 }
 
 int exec_check_workspace(const char *dir, struct gb_err *err)

@@ -18,6 +18,13 @@ int exec_parse_file(const char *arg, struct exec_file *ret, char **ret_text, str
 int exec_parse_out(const char *arg, bool is_json, struct exec_out *ret, char **ret_text,
                    struct gb_err *err);
 
+/* Does the file lie in the directory?  Then its path below it. */
+bool exec_place_in(const char *file, const char *dir, char ret[static PATH_MAX]);
+
+/* Refuses what would replace something else in the box: two files of one name, or code beside a
+ * workspace that has a file of its name. */
+int exec_check_names(const struct exec_args *args, struct gb_err *err);
+
 /* A directory that can be read and written. */
 int exec_check_workspace(const char *dir, struct gb_err *err);
 

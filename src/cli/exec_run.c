@@ -161,6 +161,20 @@ static int print_json(const struct run_result *result, struct gb_err *err)
     return command_print(&text, err);
 }
 
+/* Names of files come from the box. */
+static void print_notes(const struct run_result *result)
+{
+    for (size_t i = 0; i < result->n_notes; i++) {
+        cleanup_buf struct buf text = BUF_INIT(SHOWN_MAX);
+
+        (void)buf_puts(&text, "glovebox: ");
+        (void)term_filter_line(result->notes[i], strlen(result->notes[i]), &text);
+        (void)buf_putc(&text, '\n');
+        if (!buf_error(&text))
+            (void)fd_write_full(STDERR_FILENO, text.data, text.len);
+    }
+}
+
 /* One line for whoever watches, where a limit decided. */
 static void print_hint(const struct run_result *result, enum color_mode color)
 {
@@ -201,6 +215,7 @@ static int execute(const struct exec_args *args, const struct settings *settings
         .code = args->code,
         .code_len = args->code_len,
         .name = args->name,
+        .is_name_of_workspace = args->is_name_of_workspace,
         .args = (const char *const *)args->args,
         .env = args->env,
         .workdir = args->workdir ? args->workdir : BOX_WORKSPACE,
@@ -254,6 +269,7 @@ static int tell(const struct exec_args *args, const struct settings *settings,
 
     if (args->is_json)
         return print_json(result, err) < 0 ? err->code : code;
+    print_notes(result);
     if (r < 0)
         term_error(err, settings->color, environ);
     else

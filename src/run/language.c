@@ -178,6 +178,7 @@ static const struct language languages[] = {
         .program = "javac",
         .package = "default-jdk-headless",
         .needs_ending = true,
+        .needs_name = true,
         .wants_groups = true,
         .default_pids = 24,
     },

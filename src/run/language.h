@@ -36,6 +36,7 @@ struct language {
     const char *program;         /* what must be on PATH for the first step: "gcc" */
     const char *package;         /* Debian packages that bring it */
     bool needs_ending;           /* its compiler goes by the file's ending */
+    bool needs_name;             /* and by its name, which the namer finds */
     bool wants_groups;           /* its runtime reads the limits from /sys/fs/cgroup */
     unsigned default_pids;       /* 0, or a pids limit below which its threads do not start */
 };

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,8 +29,24 @@ int run_result_add_file(struct run_result *result, const char *path, uint64_t by
     return 0;
 }
 
+void run_result_add_note(struct run_result *result, const char *fmt, ...)
+{
+    va_list ap;
+    int n;
+
+    if (result->n_notes == RUN_NOTES_MAX)
+        return;
+    va_start(ap, fmt);
+    n = vasprintf(&result->notes[result->n_notes], fmt, ap);
+    va_end(ap);
+    if (n >= 0)
+        result->n_notes++;
+}
+
 void run_result_clear(struct run_result *result)
 {
+    for (size_t i = 0; i < result->n_notes; i++)
+        free(result->notes[i]);
     for (size_t i = 0; i < result->n_files; i++)
         free(result->files[i].path);
     free(result->files);
@@ -213,6 +230,16 @@ static void put_files(struct json_writer *w, const struct run_result *result)
     json_array_end(w);
 }
 
+static void put_notes(struct json_writer *w, const struct run_result *result)
+{
+    if (result->n_notes == 0)
+        return;
+    json_array_begin(w, "notes");
+    for (size_t i = 0; i < result->n_notes; i++)
+        json_put_str(w, NULL, result->notes[i]);
+    json_array_end(w);
+}
+
 static void put_events(struct json_writer *w, const struct run_step *step)
 {
     unsigned events = verdict_events(&step->facts, step->verdict);
@@ -337,6 +364,7 @@ int run_result_json(const struct run_result *result, unsigned flags, struct buf 
     put_usage(&w, step);
     json_put_u64(&w, "survivors", result->survivors);
     put_files(&w, result);
+    put_notes(&w, result);
     put_events(&w, step);
     if (r == 0)
         r = put_steps(&w, result, flags);

@@ -24,6 +24,7 @@ struct buf;
 
 #define RUN_SCHEMA    1
 #define RUN_STEPS_MAX 2
+#define RUN_NOTES_MAX 16
 
 struct run_step {
     const char *name; /* "compile", "run"; borrowed */
@@ -52,6 +53,8 @@ struct run_result {
     uint64_t survivors;
     struct run_file *files; /* owned */
     size_t n_files;
+    char *notes[RUN_NOTES_MAX]; /* owned; what was not done, one sentence each; any bytes */
+    size_t n_notes;
     struct gb_err error;
     enum wall broken; /* the wall that the error is about, where has_broken */
     bool has_broken;
@@ -61,6 +64,10 @@ struct run_result {
 
 /* Adds a file with a copy of its path; -ENOMEM. */
 int run_result_add_file(struct run_result *result, const char *path, uint64_t bytes);
+
+/* Adds a sentence about what was not done; what does not fit is left out. */
+void run_result_add_note(struct run_result *result, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* Frees all it owns and makes it empty. */
 void run_result_clear(struct run_result *result);

@@ -39,7 +39,8 @@ struct run_request {
     const struct language *language; /* NULL: args are the program and its arguments */
     const void *code;
     size_t code_len;
-    const char *name; /* of the source file */
+    const char *name;          /* of the source file, below the working directory */
+    bool is_name_of_workspace; /* it is a file of the workspace: nothing is put there */
     const char *const *args;
     const char *const *env; /* "K=V", over the box's own */
     const char *workdir;

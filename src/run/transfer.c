@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "box/box.h"
+#include "box/link.h"
 #include "run/result.h"
 #include "run/run.h"
 #include "run/save.h"
@@ -22,6 +23,12 @@
 
 /* ---- in ------------------------------------------------------------------------------------- */
 
+/* Does the source come as a file of its own? */
+static bool is_source_put(const struct run_request *request)
+{
+    return request->language && !request->box->seed && !request->is_name_of_workspace;
+}
+
 /* Paths below the working directory and absolute ones go as two crates; most requests have one. */
 static int put_inputs(struct box *box, const struct run_request *request, bool is_absolute,
                       uint64_t *ret_mark, struct gb_err *err)
@@ -31,7 +38,7 @@ static int put_inputs(struct box *box, const struct run_request *request, bool i
 
     if (!files)
         return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for files");
-    if (!is_absolute && request->language && !request->box->seed)
+    if (!is_absolute && is_source_put(request))
         files[n++] = (struct box_file){
             .path = request->name,
             .mode = 0644,
@@ -139,6 +146,12 @@ static int get_output(struct box *box, const struct run_request *request,
     return r < 0 ? gb_wrap(err, r, "--out %s", output->target) : 0;
 }
 
+/* The source, where it is none of the caller's files; NULL. */
+static const char *source_of(const struct run_request *request)
+{
+    return request->language && !request->is_name_of_workspace ? request->name : NULL;
+}
+
 /* The names of what the run made or changed, its own source apart. */
 struct listing {
     struct run_result *result;
@@ -177,8 +190,7 @@ static const struct crate_ops listing_ops = {
 static int list_files(struct box *box, const struct run_request *request, uint64_t mark,
                       struct run_result *result, struct gb_err *err)
 {
-    struct listing listing = { .result = result,
-                               .source = request->language ? request->name : NULL };
+    struct listing listing = { .result = result, .source = source_of(request) };
     struct box_get_spec spec = {
         .dir = request->workdir,
         .path = "",
@@ -192,17 +204,39 @@ static int list_files(struct box *box, const struct run_request *request, uint64
     return box_get(box, &spec, &listing_ops, &listing, err);
 }
 
+/* Remembers the first failure; others are notes. */
+static int keep_first(int first, int r, struct run_result *result, const struct gb_err *later,
+                      struct gb_err *err)
+{
+    if (r == 0)
+        return first;
+    if (first < 0)
+        run_result_add_note(result, "%s", later->msg);
+    else if (err)
+        *err = *later;
+    return first < 0 ? first : r;
+}
+
 int transfer_out(struct box *box, const struct run_request *request, uint64_t mark,
                  struct run_result *result, struct gb_err *err)
 {
+    const struct workspace_back back = {
+        .host_dir = request->workspace,
+        .box_dir = request->workdir,
+        .source = source_of(request),
+        .mark = mark,
+        .max_files = FILES_MAX,
+        .max_bytes = request->box->limits.disk_bytes,
+    };
+    struct gb_err later = { 0 };
     int r = 0;
 
-    for (size_t i = 0; r == 0 && i < request->n_outputs; i++)
-        r = get_output(box, request, &request->outputs[i], err);
-    if (r == 0 && request->workspace)
-        r = workspace_get(box, request->workspace, request->workdir, mark, FILES_MAX,
-                          request->box->limits.disk_bytes, err);
-    if (r == 0 && request->lists_files)
-        r = list_files(box, request, mark, result, err);
+    for (size_t i = 0; i < request->n_outputs && !link_is_lost(box_link(box)); i++)
+        r = keep_first(r, get_output(box, request, &request->outputs[i], &later), result, &later,
+                       err);
+    if (request->workspace && !link_is_lost(box_link(box)))
+        r = keep_first(r, workspace_get(box, &back, result, &later), result, &later, err);
+    if (request->lists_files && !link_is_lost(box_link(box)))
+        r = keep_first(r, list_files(box, request, mark, result, &later), result, &later, err);
     return r;
 }

@@ -18,6 +18,7 @@ struct run_result;
 int transfer_in(struct box *box, const struct run_request *request, uint64_t *ret_mark,
                 struct gb_err *err);
 
-/* The outputs, the changed files of the workspace, and the list of files for the result. */
+/* The outputs, the changed files of the workspace, and the list of files for the result.  All is
+ * tried as long as there is a box: the first failure is the error, others are notes. */
 int transfer_out(struct box *box, const struct run_request *request, uint64_t mark,
                  struct run_result *result, struct gb_err *err);

@@ -10,17 +10,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "box/box.h"
+#include "run/result.h"
 #include "run/save.h"
 #include "wire/crate.h"
 
 /* Files are sent in batches, so that few descriptors are open at a time. */
 #define BATCH 64
+
+/* Of files that could not be copied back, so many are named, each with so much of its path. */
+#define NOTES_MAX 10
+#define NOTED_MAX 200
 
 struct walker {
     struct box *box;
@@ -170,33 +176,93 @@ int workspace_put(struct box *box, const char *host_dir, const char *box_dir, ui
 /* ---- back ----------------------------------------------------------------------------------- */
 
 struct keeper {
+    const struct workspace_back *back;
+    struct run_result *result;
     int base_fd;
     struct save save;
-    bool is_open;
-    struct gb_err err;
+    bool is_open;         /* the present file is being written */
+    char path[NOTED_MAX]; /* the present file's, cut to what is told */
+    unsigned n_kept;
+    unsigned n_failed;
+    unsigned n_git;
+    struct gb_err first; /* failure */
 };
+
+/* git runs hooks and obeys settings that lie there; some file systems know no case. */
+static bool is_git(const char *path)
+{
+    static const char name[] = ".git";
+
+    for (size_t len; *path; path += len + (path[len] == '/')) {
+        len = strcspn(path, "/");
+        if (len == strlen(name) && strncasecmp(path, name, len) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool is_skipped(struct keeper *keeper, const char *path)
+{
+    if (keeper->back->source && strcmp(path, keeper->back->source) == 0)
+        return true;
+    if (!is_git(path))
+        return false;
+    if (keeper->n_git++ == 0)
+        run_result_add_note(keeper->result, "not copied back, because git would obey it: %s",
+                            keeper->path);
+    return true;
+}
+
+/* The rest of this file is passed over; what a box may not send at all ends the transfer. */
+static int keep_failed(struct keeper *keeper, int r, const struct gb_err *err)
+{
+    if (keeper->is_open)
+        save_abort(&keeper->save);
+    keeper->is_open = false;
+    if (keeper->n_failed++ == 0)
+        keeper->first = *err;
+    if (keeper->n_failed <= NOTES_MAX)
+        run_result_add_note(keeper->result, "not copied back: %s: %s", keeper->path, strerror(-r));
+    return r == -EPROTO ? r : 0;
+}
 
 static int keep_item(void *user, const struct crate_item *item)
 {
     struct keeper *keeper = user;
+    struct gb_err err = { 0 };
+    int r;
 
+    (void)snprintf(keeper->path, sizeof(keeper->path), "%.*s", NOTED_MAX - 1, item->path);
+    if (is_skipped(keeper, item->path))
+        return 0;
     keeper->is_open = true;
-    return save_begin(&keeper->save, keeper->base_fd, item->path, item->mode, &keeper->err);
+    r = save_begin(&keeper->save, keeper->base_fd, item->path, item->mode, &err);
+    return r < 0 ? keep_failed(keeper, r, &err) : 0;
 }
 
 static int keep_data(void *user, const uint8_t *bytes, size_t len)
 {
     struct keeper *keeper = user;
+    struct gb_err err = { 0 };
+    int r = keeper->is_open ? save_add(&keeper->save, bytes, len, &err) : 0;
 
-    return save_add(&keeper->save, bytes, len, &keeper->err);
+    return r < 0 ? keep_failed(keeper, r, &err) : 0;
 }
 
 static int keep_done(void *user)
 {
     struct keeper *keeper = user;
+    struct gb_err err = { 0 };
+    int r;
 
-    keeper->is_open = false;
-    return save_commit(&keeper->save, &keeper->err);
+    if (!keeper->is_open)
+        return 0;
+    keeper->is_open = false; /* whatever comes of it */
+    r = save_commit(&keeper->save, &err);
+    if (r < 0)
+        return keep_failed(keeper, r, &err);
+    keeper->n_kept++;
+    return 0;
 }
 
 static const struct crate_ops keep_ops = {
@@ -205,27 +271,42 @@ static const struct crate_ops keep_ops = {
     .done = keep_done,
 };
 
-int workspace_get(struct box *box, const char *host_dir, const char *box_dir, uint64_t mark,
-                  uint64_t max_files, uint64_t max_bytes, struct gb_err *err)
+/* The counts behind the names that were told. */
+static int keep_told(struct keeper *keeper, int r, struct gb_err *err)
 {
-    cleanup_close int base = open(host_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    struct keeper keeper = { .base_fd = base };
+    if (keeper->n_git > 1)
+        run_result_add_note(keeper->result, "not copied back: %u more below .git",
+                            keeper->n_git - 1);
+    if (keeper->n_failed > NOTES_MAX)
+        run_result_add_note(keeper->result, "not copied back: %u more files",
+                            keeper->n_failed - NOTES_MAX);
+    if (!keeper->n_failed)
+        return r;
+    if (err)
+        *err = keeper->first;
+    return gb_wrap(err, keeper->first.code, "--workspace: %u of %u files were not copied back",
+                   keeper->n_failed, keeper->n_failed + keeper->n_kept);
+}
+
+int workspace_get(struct box *box, const struct workspace_back *back, struct run_result *result,
+                  struct gb_err *err)
+{
+    cleanup_close int base = open(back->host_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct keeper keeper = { .back = back, .result = result, .base_fd = base };
     struct box_get_spec spec = {
-        .dir = box_dir,
+        .dir = back->box_dir,
         .path = "",
-        .has_since = mark != 0,
-        .since = mark,
-        .max_files = max_files,
-        .max_bytes = max_bytes,
+        .has_since = back->mark != 0,
+        .since = back->mark,
+        .max_files = back->max_files,
+        .max_bytes = back->max_bytes,
     };
     int r;
 
     if (base < 0)
-        return gb_fail_sys(err, "opening the workspace '%s'", host_dir);
+        return gb_fail_sys(err, "opening the workspace '%s'", back->host_dir);
     r = box_get(box, &spec, &keep_ops, &keeper, err);
     if (keeper.is_open)
         save_abort(&keeper.save);
-    if (keeper.err.code && err)
-        *err = keeper.err;
-    return r;
+    return keep_told(&keeper, r, err);
 }

@@ -2,7 +2,8 @@
 /* run/workspace.h - a directory of the host as the workspace of a box.
  *
  * Copied in before and copied back after, never a live mount: regular files only, under caps, no
- * link followed on either side.  A file that the run removed stays on the host.
+ * link followed on either side.  A file that the run removed stays on the host.  Nothing named
+ * ".git" or below it comes back: git runs what lies there.
  */
 #pragma once
 
@@ -10,6 +11,7 @@
 
 struct box;
 struct gb_err;
+struct run_result;
 
 #define WORKSPACE_FILES_MAX 10000
 #define WORKSPACE_DEPTH_MAX 32
@@ -17,6 +19,16 @@ struct gb_err;
 int workspace_put(struct box *box, const char *host_dir, const char *box_dir, uint64_t *ret_mark,
                   struct gb_err *err);
 
-/* What changed since the mark. */
-int workspace_get(struct box *box, const char *host_dir, const char *box_dir, uint64_t mark,
-                  uint64_t max_files, uint64_t max_bytes, struct gb_err *err);
+struct workspace_back {
+    const char *host_dir;
+    const char *box_dir;
+    const char *source; /* below box_dir: the run's own, which does not come back; NULL */
+    uint64_t mark;      /* only what changed since */
+    uint64_t max_files;
+    uint64_t max_bytes;
+};
+
+/* What changed.  A file that cannot be written does not keep the others from it: the result gets a
+ * note for each of the first ones, and the error is the first one's. */
+int workspace_get(struct box *box, const struct workspace_back *back, struct run_result *result,
+                  struct gb_err *err);

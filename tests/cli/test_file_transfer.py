@@ -11,7 +11,7 @@ import subprocess
 
 import pytest
 
-from lib import box
+from lib import box, place as places
 
 LARGE = 100 << 20
 NAMES = ["plain.txt", "with space", "ünïcödé-名前-🍌", "-leading-dash", "quote'\"$(x)", ".hidden", "n" * 255]
@@ -262,6 +262,108 @@ def test_the_program_itself_stays_out_of_the_workspace(place):
     assert box.run("echo x", language="sh", workspace=folder).verdict == "ok"
     assert box.run("print(1)", language="python", workspace=folder).verdict == "ok"
     assert set(contents(folder)) == before
+
+
+def test_a_projects_own_file_is_neither_shadowed_nor_replaced(place):
+    folder = place.cwd / "project"
+    write(folder / "main.py", b"value = 42\n")
+    code = "import main\nprint(main.value)\nopen(__file__, 'a').write('# changed')"
+    quiet = {"PYTHONDONTWRITEBYTECODE": 1}
+    result = box.run(code, language="python", workspace=folder, env=quiet)
+    assert (result.verdict, result.stdout, result.files) == ("ok", "42\n", []), result
+    assert contents(folder) == {"main.py": b"value = 42\n"}
+    piped = box.run_words([str(places.binary()), "exec", "--workspace", str(folder), "-l", "python",
+                           "--env", "PYTHONDONTWRITEBYTECODE=1", "-"], input=code.encode())
+    assert (piped.returncode, piped.out) == (0, b"42\n"), piped
+    assert contents(folder) == {"main.py": b"value = 42\n"}
+
+
+@pytest.mark.parametrize("language, code", [
+    ("sh", "cat data"), ("javascript", "console.log(require('./lib.js').value)"),
+    ("javascript", "import { value } from './mod.mjs'\nconsole.log(value)"),
+    ("c", '#include <stdio.h>\n#include "lib.h"\nint main(void) { puts(VALUE); }'),
+    ("ruby", "require_relative 'lib'\nputs $value"),
+])
+def test_code_finds_its_neighbours_in_the_workspace(place, language, code):
+    folder = place.cwd / "project"
+    write(folder / "data", b"42\n")
+    write(folder / "lib.js", b"exports.value = 42\n")
+    write(folder / "mod.mjs", b"export const value = 42\n")
+    write(folder / "lib.h", b'#define VALUE "42"\n')
+    write(folder / "lib.rb", b"$value = 42\n")
+    before = contents(folder)
+    result = box.run(code, language=language, workspace=folder)
+    assert (result.verdict, result.stdout) == ("ok", "42\n"), result
+    assert contents(folder) == before
+
+
+def test_a_file_of_the_workspace_runs_where_it_is(place):
+    folder = place.cwd / "project"
+    write(folder / "main.py", b"print('the wrong one')\n")
+    write(folder / "src" / "main.py", b"import near, sys\nprint(near.value, sys.argv[0])\nopen('made', 'w')\n")
+    write(folder / "src" / "near.py", b"value = 42\n")
+    result = box.run(path=folder / "src" / "main.py", workspace=folder)
+    assert (result.verdict, result.stdout) == ("ok", "42 /workspace/src/main.py\n"), result
+    assert [file["path"] for file in result.files if "pycache" not in file["path"]] == ["made"], result
+    assert (folder / "main.py").read_bytes() == b"print('the wrong one')\n"
+
+
+def test_code_from_elsewhere_never_replaces_a_file_of_the_workspace(place):
+    folder = place.cwd / "project"
+    write(folder / "hello.sh", b"echo project\n")
+    other = write(place.cwd / "hello.sh", b"echo other\n")
+    result = box.run(path=other, workspace=folder, as_json=False)
+    assert (result.returncode, result.out) == (2, b""), result
+    assert b"has a 'hello.sh' of its own" in result.err, result
+    assert contents(folder) == {"hello.sh": b"echo project\n"}
+
+
+@pytest.mark.parametrize("words", [
+    ["--file", "data:hello.sh", "hello.sh"], ["--file", "data:/workspace/hello.sh", "hello.sh"],
+    ["--file", "data:hello.sh/x", "hello.sh"], ["--file", "data:x", "--file", "hello.sh:x", "hello.sh"],
+    ["--file", "data:x", "--file", "hello.sh:/workspace/x", "--", "true"],
+    ["--file", "data:main.sh", "-l", "sh", "-c", "true"], ["--file", "data", "--file", "data", "--", "true"],
+])
+def test_two_things_that_claim_one_name_are_refused(place, words):
+    write(place.cwd / "hello.sh", b"echo started\n")
+    write(place.cwd / "data", b"echo data\n")
+    result = box.run_words([str(places.binary()), "exec", *words])
+    assert (result.returncode, result.out) == (2, b""), result
+    assert result.err.startswith(b"glovebox: --file: '") and b"in the box too" in result.err, result
+
+
+def test_git_is_not_written_to(place):
+    folder = make_workspace(place.base / "cwd" / "project")
+    write(folder / ".git" / "config", b"[core]\n")
+    code = "cat .git/config; mkdir -p .git/hooks; echo evil >.git/hooks/pre-commit; " \
+           "echo evil >>.git/config; echo fine >fine"
+    result = box.run(code, language="sh", workspace=folder)
+    assert (result.verdict, result.returncode, result.stdout) == ("ok", 0, "[core]\n"), result
+    assert len(result.notes) == 2 and ".git/" in result.notes[0], result
+    assert (folder / ".git" / "config").read_bytes() == b"[core]\n"
+    assert not (folder / ".git" / "hooks").exists() and (folder / "fine").exists()
+    plain = box.run(code, language="sh", workspace=folder, as_json=False)
+    assert plain.returncode == 0 and plain.err.startswith(b"glovebox: not copied back"), plain
+
+
+def test_what_cannot_be_copied_back_keeps_nothing_else_from_it(place):
+    folder = make_workspace(place.base / "cwd" / "project")
+    os.symlink("/tmp", folder / "way")
+    code = "mkdir way; echo x >way/in; echo y >z"
+    result = box.run(code, language="sh", workspace=folder)
+    assert (result.verdict, result.returncode) == ("ok", 125), result
+    assert "way/in" in result.error["message"] and "1 of 2 files" in result.error["message"], result
+    assert (folder / "z").read_text() == "y\n"
+    assert {"way/in", "z"} == {file["path"] for file in result.files}, result
+    plain = box.run(code, language="sh", workspace=folder, as_json=False)
+    assert plain.returncode == 125 and b"not copied back: way/in" in plain.err, plain
+
+
+def test_files_are_listed_though_one_cannot_be_had(place):
+    result = box.run("echo x >made", language="sh", out=["missing", "made", "gone"])
+    assert result.returncode == 125 and "missing" in result.error["message"], result
+    assert [file["path"] for file in result.files] == ["made"], result
+    assert (place.cwd / "made").read_text() == "x\n" and "gone" in result.notes[0], result
 
 
 def test_a_workspace_survives_a_killed_run(place):

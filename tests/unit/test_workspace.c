@@ -23,6 +23,7 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "box/box.h"
+#include "run/result.h"
 #include "run/workspace.h"
 #include "wire/crate.h"
 
@@ -283,6 +284,7 @@ static void a_box_that_refuses_ends_the_walk(void **state)
 
 static void a_workspace_that_is_not_there_is_an_error(void **state)
 {
+    struct run_result result = { 0 };
     struct box box = { 0 };
     struct gb_err err = { 0 };
     uint64_t mark;
@@ -290,20 +292,35 @@ static void a_workspace_that_is_not_there_is_an_error(void **state)
     (void)state;
     assert_int_equal(workspace_put(&box, "/no/such/dir", "/box", &mark, &err), -ENOENT);
     assert_non_null(strstr(err.msg, "/no/such/dir"));
-    assert_int_equal(workspace_get(&box, "/no/such/dir", "/box", 0, 1, 1, &err), -ENOENT);
+    assert_int_equal(
+        workspace_get(&box,
+                      &(struct workspace_back){ .host_dir = "/no/such/dir", .box_dir = "/box" },
+                      &result, &err),
+        -ENOENT);
 }
 
 /* ---- out
  * -----------------------------------------------------------------------------------------------
  */
 
+static struct run_result result;
+
 static int get(struct box *box, uint64_t mark, struct gb_err *err)
 {
+    const struct workspace_back back = {
+        .host_dir = dir_path,
+        .box_dir = "/box",
+        .source = "code.py",
+        .mark = mark,
+        .max_files = 50,
+        .max_bytes = 5000,
+    };
     unsigned before = count_fds();
     int r;
 
     *err = (struct gb_err){ 0 };
-    r = workspace_get(box, dir_path, "/box", mark, 50, 5000, err);
+    run_result_clear(&result);
+    r = workspace_get(box, &back, &result, err);
     assert_int_equal(count_fds(), before);
     return r;
 }
@@ -378,6 +395,92 @@ static void a_box_that_is_lost_leaves_no_half_file(void **state)
     assert_int_equal(entries(), 1);
 }
 
+static void what_cannot_be_written_keeps_nothing_else_back(void **state)
+{
+    static const char *const out[] = { "dir", "x", "b", "beta", "c/d", "delta", NULL };
+    struct box box = { .out = out };
+    struct gb_err err;
+
+    (void)state;
+    assert_int_equal(mkdir(in_dir("dir"), 0755), 0);
+    put_text("c", 0644, "a file");
+    assert_int_equal(get(&box, 1, &err), -EISDIR);
+    text_is("b", "beta");
+    text_is("c", "a file");
+    assert_int_equal(entries(), 3);
+    assert_non_null(strstr(err.msg, "2 of 3 files"));
+    assert_int_equal(err.code, -EISDIR);
+    assert_int_equal(result.n_notes, 2);
+    assert_string_equal(result.notes[0], "not copied back: dir: Is a directory");
+    assert_string_equal(result.notes[1], "not copied back: c/d: Not a directory");
+    run_result_clear(&result);
+}
+
+static void of_many_failures_the_first_are_named(void **state)
+{
+    static char names[30][8];
+    static const char *out[2 * N_ELEMENTS(names) + 1];
+    struct box box = { .out = out };
+    struct gb_err err;
+
+    (void)state;
+    for (size_t i = 0; i < N_ELEMENTS(names); i++) {
+        (void)snprintf(names[i], sizeof(names[i]), "d%02zu", i);
+        assert_int_equal(mkdir(in_dir(names[i]), 0755), 0);
+        out[2 * i] = names[i];
+        out[2 * i + 1] = "x";
+    }
+    assert_true(get(&box, 1, &err) < 0);
+    assert_non_null(strstr(err.msg, "30 of 30 files"));
+    assert_int_equal(result.n_notes, 11);
+    assert_string_equal(result.notes[10], "not copied back: 20 more files");
+    run_result_clear(&result);
+}
+
+/* A hook would be run by the next commit, and a setting of a repository can name a program. */
+static void nothing_of_git_comes_back(void **state)
+{
+    static const char *const out[] = { ".git/hooks/pre-commit",
+                                       "evil",
+                                       "sub/.GIT/config",
+                                       "evil",
+                                       "lib/.git",
+                                       "evil",
+                                       ".gitignore",
+                                       "*.o",
+                                       "a.git/x",
+                                       "x",
+                                       NULL };
+    struct box box = { .out = out };
+    struct gb_err err;
+
+    (void)state;
+    assert_int_equal(mkdir(in_dir(".git"), 0755), 0);
+    assert_int_equal(get(&box, 1, &err), 0);
+    text_is(".gitignore", "*.o");
+    text_is("a.git/x", "x");
+    assert_int_equal(access(in_dir(".git/hooks"), F_OK), -1);
+    assert_int_equal(access(in_dir("sub"), F_OK), -1);
+    assert_int_equal(access(in_dir("lib"), F_OK), -1);
+    assert_int_equal(result.n_notes, 2);
+    assert_non_null(strstr(result.notes[0], ".git/hooks/pre-commit"));
+    assert_non_null(strstr(result.notes[1], "2 more below .git"));
+    run_result_clear(&result);
+}
+
+static void the_runs_own_source_does_not_come_back(void **state)
+{
+    static const char *const out[] = { "code.py", "changed", "sub/code.py", "x", NULL };
+    struct box box = { .out = out };
+    struct gb_err err;
+
+    (void)state;
+    assert_int_equal(get(&box, 1, &err), 0);
+    assert_int_equal(access(in_dir("code.py"), F_OK), -1);
+    text_is("sub/code.py", "x");
+    assert_int_equal(result.n_notes, 0);
+}
+
 #define IN_DIR(test) cmocka_unit_test_setup_teardown(test, make_dir, remove_dir)
 
 int main(void)
@@ -393,6 +496,10 @@ int main(void)
         IN_DIR(changed_files_come_back),
         IN_DIR(nothing_is_written_through_links_or_outside),
         IN_DIR(a_box_that_is_lost_leaves_no_half_file),
+        IN_DIR(what_cannot_be_written_keeps_nothing_else_back),
+        IN_DIR(of_many_failures_the_first_are_named),
+        IN_DIR(nothing_of_git_comes_back),
+        IN_DIR(the_runs_own_source_does_not_come_back),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
