@@ -4,6 +4,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -11,6 +14,8 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/fd.h"
+#include "base/num.h"
+#include "base/sys.h"
 
 /* A directory that may not be searched shows no files: as good as none. */
 static bool is_hidden(const char *path)
@@ -40,30 +45,77 @@ static int check(const char *path, bool is_operators, const struct stat *st, str
     return 0;
 }
 
-int conf_file_read(const char *path, bool is_operators, struct buf *ret, struct gb_err *err)
+static int too_large(const char *path, size_t most, struct gb_err *err)
 {
-    /* O_NONBLOCK: a fifo of that name must not hold us. */
-    cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    char text[NUM_TEXT_MAX];
+
+    return gb_fail(err, -EFBIG, GB_BLAME_CALLER, "%s: larger than %s", path,
+                   num_size_text(most, text));
+}
+
+/* The open file, whose size may be a lie. */
+static int read_open(int fd, const char *path, bool is_operators, struct buf *ret,
+                     struct gb_err *err)
+{
+    size_t most = ret->max - ret->len;
     struct stat st;
     ssize_t n;
     int r;
 
-    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || (errno == EACCES && is_hidden(path))))
-        return 0;
-    if (fd < 0 || fstat(fd, &st) < 0)
+    if (fstat(fd, &st) < 0)
         return gb_fail_sys(err, "%s", path);
     r = check(path, is_operators, &st, err);
     if (r < 0)
         return r;
-    r = buf_reserve(ret, CONF_FILE_MAX);
+    if ((uint64_t)st.st_size >= most)
+        return too_large(path, most, err);
+    r = buf_reserve(ret, (size_t)st.st_size + 1);
     if (r < 0)
         return gb_fail(err, r, GB_BLAME_HOST, "%s: out of memory", path);
-    n = fd_read_full(fd, ret->data + ret->len, CONF_FILE_MAX);
+    n = fd_read_full(fd, ret->data + ret->len, (size_t)st.st_size + 1);
     if (n < 0)
         return gb_fail(err, (int)n, GB_BLAME_HOST, "%s: %s", path, strerror((int)-n));
-    if (n == CONF_FILE_MAX)
-        return gb_fail(err, -EFBIG, GB_BLAME_CALLER, "%s: larger than 1 MiB", path);
+    if (n > st.st_size)
+        return gb_fail(err, -EAGAIN, GB_BLAME_HOST, "%s: changed while it was read", path);
     ret->len += (size_t)n;
     ret->data[ret->len] = '\0';
     return 1;
+}
+
+/* What cannot be opened: is there none, or is it kept from us? */
+static int read_none(const char *path, struct gb_err *err)
+{
+    if (errno == ENOENT || errno == ENOTDIR || (errno == EACCES && is_hidden(path)))
+        return 0;
+    return gb_fail_sys(err, "%s", path);
+}
+
+/* O_NONBLOCK: a fifo of that name must not hold us. */
+#define READING (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+
+int conf_file_read(const char *path, bool is_operators, struct buf *ret, struct gb_err *err)
+{
+    cleanup_close int fd = open(path, READING);
+
+    return fd < 0 ? read_none(path, err) : read_open(fd, path, is_operators, ret, err);
+}
+
+int conf_file_read_project(const char *dir, const char *name, struct buf *ret, struct gb_err *err)
+{
+    struct sys_open_how how = {
+        .flags = READING,
+        .resolve = SYS_RESOLVE_BENEATH | SYS_RESOLVE_NO_SYMLINKS | SYS_RESOLVE_NO_MAGICLINKS,
+    };
+    cleanup_close int base = open(dir ? dir : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    cleanup_close int fd = base < 0 ? -1 : sys_openat2(base, name, &how);
+    char path[PATH_MAX];
+
+    (void)snprintf(path, sizeof(path), "%s%s%s", dir ? dir : "", dir ? "/" : "", name);
+    if (fd < 0 && errno == ELOOP)
+        return gb_fail(
+            err, -ELOOP, GB_BLAME_CALLER,
+            "%.300s: is a link, or lies behind one\n"
+            "remedy: the files of a project must be files of its own: replace it by a copy",
+            path);
+    return fd < 0 ? read_none(path, err) : read_open(fd, path, false, ret, err);
 }

@@ -186,7 +186,7 @@ static int add_present(const char *dir, struct buf *ret, struct gb_err *err)
 
         if (asprintf(&path, "%s/%s", dir, trust_file_at(i)) < 0)
             return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
-        r = conf_file_read(path, false, &text, err);
+        r = conf_file_read_project(*dir ? dir : "/", trust_file_at(i), &text, err);
         if (r < 0)
             return r;
         if (r > 0)

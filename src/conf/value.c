@@ -356,7 +356,7 @@ int value_parse(enum value_kind kind, const char *text, const char *home, struct
     if (r == -ENOMEM)
         return gb_fail(err, r, GB_BLAME_HOST, "out of memory");
     if ((r == -EINVAL || r == -ERANGE) && kind != VALUE_WALLS)
-        return gb_fail(err, r, GB_BLAME_CALLER, "'%.100s' %s: allowed is %s", text,
+        return gb_fail(err, r, GB_BLAME_CALLER, "'%.40s' %s: allowed is %s", text,
                        r == -ERANGE ? "is out of range" : "cannot be used", kinds[kind].allowed);
     return r;
 }
