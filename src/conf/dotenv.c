@@ -18,6 +18,9 @@
 #define EXPANSION_COST 64
 #define NAME_MAX_LEN   255
 
+/* Lines that are kept for names of ours, however many others there are. */
+#define OURS_MAX 1024
+
 struct cursor {
     struct dotenv *dotenv;
     const char *path;
@@ -113,8 +116,10 @@ static int expand(struct cursor *c, struct buf *value)
     if (!is_at(c, '}'))
         return fail(c, "${ without }");
     c->at++;
-    found = lookup(c, name);
-    c->dotenv->expanded += EXPANSION_COST + (found ? strlen(found) : 0);
+    /* Before it is looked up: a foreign line that fails is followed by others. */
+    c->dotenv->expanded += EXPANSION_COST;
+    found = c->dotenv->expanded > EXPANDED_MAX ? NULL : lookup(c, name);
+    c->dotenv->expanded += found ? strlen(found) : 0;
     if (c->dotenv->expanded > EXPANDED_MAX)
         return fail(c, "too much of ${...}: more than 1 MiB or 16384 of them");
     if (otherwise && (!found || !*found))
@@ -246,9 +251,16 @@ static int add_line(struct cursor *c, char *name, unsigned line, struct buf *val
     return gb_fail(c->err, -ENOMEM, GB_BLAME_HOST, "out of memory");
 }
 
-static int take_assignment(struct cursor *c)
+static bool is_ours(const char *name)
+{
+    return strncmp(name, DOTENV_PREFIX, strlen(DOTENV_PREFIX)) == 0;
+}
+
+/* *ret_is_ours: the line sets a name of ours. */
+static int take_assignment(struct cursor *c, bool *ret_is_ours)
 {
     cleanup_buf struct buf value = BUF_INIT(VALUE_MAX);
+    const char *start = c->at;
     cleanup_free char *name = take_name(c);
     unsigned line = c->line;
     int r;
@@ -267,13 +279,41 @@ static int take_assignment(struct cursor *c)
         skip_line(c);
         return 0;
     }
+    *ret_is_ours = is_ours(name);
     if (!is_at(c, '='))
         return fail(c, "expected NAME=value");
     c->at++;
     r = take_value(c, &value);
     if (buf_error(&value))
         return fail(c, "the value is longer than 64 KiB");
+    if (r == 0 && memchr(start, '\0', (size_t)(c->at - start)))
+        return fail(c, "has a NUL byte in it");
+    if (r == 0 && c->dotenv->n_lines == DOTENV_LINES_MAX - (*ret_is_ours ? 0 : OURS_MAX))
+        return fail(c, "more than 4096 assignments");
     return r < 0 ? r : add_line(c, take_ptr(name), line, &value);
+}
+
+/* An assignment, or somebody else's line: whatever is wrong with that, the next one is read. */
+static int take_line(struct cursor *c)
+{
+    struct cursor begin = *c;
+    struct gb_err err = { 0 };
+    bool is_own = false;
+    int r;
+
+    c->err = &err;
+    r = take_assignment(c, &is_own);
+    c->err = begin.err;
+    if (r == 0)
+        return 0;
+    if (is_own || err.blame == GB_BLAME_HOST) {
+        if (c->err)
+            *c->err = err;
+        return r;
+    }
+    *c = begin;
+    skip_line(c);
+    return 0;
 }
 
 int dotenv_parse(struct dotenv *dotenv, const char *path, const char *text, size_t len,
@@ -290,8 +330,6 @@ int dotenv_parse(struct dotenv *dotenv, const char *path, const char *text, size
     };
     int r = 0;
 
-    if (len && memchr(text, '\0', len))
-        return fail(&c, "has a NUL byte in it");
     if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
         c.at += 3;
     while (r == 0 && c.at < c.end) {
@@ -302,9 +340,7 @@ int dotenv_parse(struct dotenv *dotenv, const char *path, const char *text, size
             c.at++;
             c.line++;
         } else if (c.at < c.end) {
-            if (dotenv->n_lines == DOTENV_LINES_MAX)
-                return fail(&c, "more than 4096 assignments");
-            r = take_assignment(&c);
+            r = take_line(&c);
         }
     }
     return r;

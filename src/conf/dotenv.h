@@ -10,6 +10,9 @@
  *
  * ${VAR} is the environment's, else an earlier line's, else empty.  A name without '=' is passed
  * over, as other readers do.  Nothing is run and nothing is exported: the result is a list.
+ *
+ * The file belongs to other programs, which may read it otherwise: a line that makes no sense here
+ * is passed over.  Only one that sets a name of ours, DOTENV_PREFIX and more, must be right.
  */
 #pragma once
 
@@ -17,7 +20,9 @@
 
 struct gb_err;
 
-#define DOTENV_LINES_MAX 4096
+#define DOTENV_PREFIX    "GLOVEBOX_"
+#define DOTENV_LINES_MAX 4096 /* what others have beyond that is passed over too */
+#define DOTENV_FILE_MAX  (16 << 20)
 
 struct dotenv_line {
     char *name;
@@ -31,7 +36,8 @@ struct dotenv {
     size_t expanded; /* what ${VAR} has cost so far; bounded, or a file could double itself */
 };
 
-/* Reads text (len bytes); env is a NULL-terminated environment.  An error tells "PATH:LINE: …".
+/* Reads text (len bytes); env is a NULL-terminated environment.  An error is about a line of ours
+ * and tells "PATH:LINE: …".
  * The caller owes a dotenv_clear(), also after a failure. */
 int dotenv_parse(struct dotenv *dotenv, const char *path, const char *text, size_t len,
                  char *const *env, struct gb_err *err);

@@ -147,7 +147,7 @@ static int fail_unknown(struct layers *layers, const char *name)
 {
     const char *meant = suggest(name);
 
-    return gb_fail(layers->err, -EINVAL, GB_BLAME_CALLER, "unknown key '%.100s'%s%s%s", name,
+    return gb_fail(layers->err, -EINVAL, GB_BLAME_CALLER, "unknown key '%.40s'%s%s%s", name,
                    meant ? ", did you mean '" : "", meant ? meant : "", meant ? "'?" : "");
 }
 
@@ -188,7 +188,7 @@ static int alias_text(struct layers *layers, const struct alias *alias, struct b
     }
     if (!words)
         return 0;
-    return gb_fail(layers->err, -EINVAL, GB_BLAME_CALLER, "'%.100s' cannot be used: allowed is %s",
+    return gb_fail(layers->err, -EINVAL, GB_BLAME_CALLER, "'%.40s' cannot be used: allowed is %s",
                    text->data, allowed.data);
 }
 
@@ -257,7 +257,7 @@ static int apply_entries(struct layers *layers, const struct source *source,
                 r = put_entry(layers, source, entry, name);
         }
         if (r < 0)
-            return gb_wrap(layers->err, r, "%s:%u: %.100s", source->path, entry->line, entry->key);
+            return gb_wrap(layers->err, r, "%s:%u: %.40s", source->path, entry->line, entry->key);
     }
     return 0;
 }
@@ -321,7 +321,7 @@ static int open_project(struct layers *layers, enum origin_kind kind, const char
 
     if (!path)
         return gb_fail(layers->err, -ENOMEM, GB_BLAME_HOST, "out of memory");
-    r = conf_file_read(path, false, text, layers->err);
+    r = conf_file_read_project(layers->input->dir, name, text, layers->err);
     if (r <= 0)
         return r;
     r = is_trusted(layers, name, text);
@@ -383,7 +383,7 @@ static int apply_dotenv(struct layers *layers, const struct source *source,
 
 static int load_dotenv(struct layers *layers)
 {
-    cleanup_buf struct buf text = BUF_INIT(CONF_FILE_MAX);
+    cleanup_buf struct buf text = BUF_INIT(DOTENV_FILE_MAX);
     struct dotenv dotenv = { 0 };
     struct source source = { 0 };
     int r = open_project(layers, ORIGIN_DOTENV, ".env", &text, &source);

@@ -188,6 +188,50 @@ def test_mistakes_name_file_and_line(place, text, part):
     refused(call(place, "config", "show"), part)
 
 
+@pytest.mark.parametrize("name", ["glovebox.yaml", "config/config.yaml", ".env"])
+def test_a_projects_file_is_never_a_link(place, name):
+    """It comes with a cloned repository, and an error would print what only the user may read."""
+    secret = put(place.base / "secret", "hunter2hunter2: root:$6$abc\nGLOVEBOX_MEMORY=hunter2\n")
+    (place.cwd / name).parent.mkdir(exist_ok=True)
+    os.symlink(secret, place.cwd / name)
+    for words in (["config", "show"], ["config", "trust", "."], ["doctor", "--plan"],
+                  ["exec", "-l", "sh", "-c", "true"]):
+        text = refused(call(place, *words), f"{name}: is a link")
+        assert "hunter2" not in text and "root" not in text
+    assert not (place.base / "state/trusted").exists()
+    (place.cwd / name).unlink()
+    os.link(secret, place.cwd / name)  # one's own name for it is as good as any
+    assert "is a link" not in call(place, "config", "show").stderr.decode()
+
+
+def test_a_projects_directory_of_settings_is_no_link_either(place):
+    put(place.base / "elsewhere/config.yaml", "tools: {code_execution: {hunter2: 1}}\n")
+    os.symlink(place.base / "elsewhere", place.cwd / "config")
+    text = refused(call(place, "config", "show"), "config/config.yaml: is a link, or lies behind one")
+    assert "hunter2" not in text
+
+
+def test_an_error_echoes_little_of_a_file(place):
+    put(place.cwd / "glovebox.yaml", f"{'k' * 300}: {'v' * 300}\n")
+    text = refused(call(place, "config", "show"), "unknown key 'kkk")
+    assert "k" * 41 not in text and "v" * 10 not in text
+    put(place.cwd / "glovebox.yaml", f"limits: {{memory: {'v' * 300}}}\n")
+    text = refused(call(place, "config", "show"), "limits.memory: 'vvv")
+    assert "v" * 41 not in text
+
+
+@pytest.mark.parametrize("text", [
+    b"if true; then\n  export A=1\nfi\n", b"A='never closed\nB=1\n", b"\xff\xfeA\0=\0b\0\n\0",
+    b"A=$(cat x)\nB: 1\n\xe4\xf6=\xfc\n", b"# c\n" + b"A" * 300 + b"=1\n", b"LONG=" + b"x" * (3 << 20),
+    b"A=1\n" * 10000,
+])
+def test_a_dotenv_of_other_programs_stops_nothing(place, text):
+    (place.cwd / ".env").write_bytes(text + b"\nGLOVEBOX_PIDS=70\n")
+    assert settings(place)["limits.pids"]["value"] == "70"
+    (place.cwd / ".env").write_bytes(b"GLOVEBOX_PIDS='70\n" + text.replace(b"'", b""))
+    refused(call(place, "config", "show"), ".env:1: ' is never closed")
+
+
 def test_a_settings_file_that_others_can_write_is_refused(place):
     path = put(place.home / ".config/glovebox/config.yaml", "limits: {timeout: 3}\n")
     path.chmod(0o666)

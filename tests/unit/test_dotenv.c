@@ -98,15 +98,45 @@ static void test_variables_are_put_in(void **state)
 
 static void test_mistakes_name_the_line(void **state)
 {
-    expect_error("A=1\n=2", ".env:2: expected NAME=value");
-    expect_error("A=1\n\nB C=2", ".env:3: expected NAME=value");
-    expect_error("A='x", ".env:1: ' is never closed");
-    expect_error("B='\n\n'\nA=\"x\n\n", ".env:4: \" is never closed");
-    expect_error("A='x' y", ".env:1: text behind the closing quote");
-    expect_error("A=${B", ".env:1: ${ without }");
-    expect_error("A=${B\n}", ".env:1: ${ without }");
-    expect_error("A=${}", ".env:1: expected NAME=value");
-    expect_error("A=\"x\n${B C}\"", ".env:2: ${ without }");
+    expect_error("A=1\n\nGLOVEBOX_B C=2", ".env:3: expected NAME=value");
+    expect_error("export GLOVEBOX_A 1", ".env:1: expected NAME=value");
+    expect_error("GLOVEBOX_A='x", ".env:1: ' is never closed");
+    expect_error("B='\n\n'\nGLOVEBOX_A=\"x\n\n", ".env:4: \" is never closed");
+    expect_error("GLOVEBOX_A='x' y", ".env:1: text behind the closing quote");
+    expect_error("GLOVEBOX_A=${B", ".env:1: ${ without }");
+    expect_error("GLOVEBOX_A=${B\n}", ".env:1: ${ without }");
+    expect_error("GLOVEBOX_A=${}", ".env:1: expected NAME=value");
+    expect_error("GLOVEBOX_A=\"x\n${B C}\"", ".env:2: ${ without }");
+}
+
+/* The file is other programs' as well: what they make of it is their affair. */
+static void test_lines_of_others_are_passed_over(void **state)
+{
+    static const char *const lines[] = {
+        "=2",
+        "B C=2",
+        "if [ -f x ]; then",
+        "A='x",
+        "A=\"x",
+        "A='x' y",
+        "A=${B",
+        "A=${}",
+        "A=\"${B C}\"",
+        "- a list",
+        "{\"a\":",
+        "\xff\xfe=\x80",
+        "\xc3\xa4=1",
+        "A=$(cat /etc/passwd",
+        "export 'A'=1",
+    };
+
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        cleanup_buf struct buf text = BUF_INIT(4096);
+
+        buf_printf(&text, "FIRST=1\n%s\nGLOVEBOX_MEMORY=5\n", lines[i]);
+        expect_read(text.data, "5");
+    }
+    expect_read("A='never\nclosed\nB=it is\n", "it is");
 }
 
 static void test_lines_are_numbered_where_they_begin(void **state)
@@ -124,11 +154,17 @@ static void test_lines_are_numbered_where_they_begin(void **state)
 
 static void test_a_nul_byte_is_refused(void **state)
 {
+    static const char ours[] = "A=1\nGLOVEBOX_A=1\0B";
+    static const char others[] = "A=1\0B\nGLOVEBOX_A=1\n\0\0\nB=\"\0\"";
     struct dotenv dotenv = { 0 };
     struct gb_err err = { 0 };
 
-    assert_true(dotenv_parse(&dotenv, ".env", "A=1\0B", 5, env, &err) < 0);
-    assert_non_null(strstr(err.msg, "NUL"));
+    assert_true(dotenv_parse(&dotenv, ".env", ours, sizeof(ours) - 1, env, &err) < 0);
+    assert_non_null(strstr(err.msg, ".env:2: has a NUL"));
+    dotenv_clear(&dotenv);
+    assert_int_equal(dotenv_parse(&dotenv, ".env", others, sizeof(others) - 1, env, &err), 0);
+    assert_int_equal(dotenv.n_lines, 1);
+    assert_string_equal(dotenv.lines[0].name, "GLOVEBOX_A");
     dotenv_clear(&dotenv);
 }
 
@@ -137,9 +173,9 @@ static void test_a_file_cannot_double_itself_for_ever(void **state)
 {
     cleanup_buf struct buf text = BUF_INIT(65536);
 
-    buf_puts(&text, "A0=0123456789abcdef\n");
+    buf_puts(&text, "GLOVEBOX_0=0123456789abcdef\n");
     for (unsigned i = 1; i <= 30; i++)
-        buf_printf(&text, "A%u=${A%u}${A%u}\n", i, i - 1, i - 1);
+        buf_printf(&text, "GLOVEBOX_%u=${GLOVEBOX_%u}${GLOVEBOX_%u}\n", i, i - 1, i - 1);
     expect_error(text.data, ".env:14: the value is longer than 64 KiB");
 }
 
@@ -152,18 +188,24 @@ static void test_total_expansion_and_count_are_bounded(void **state)
         buf_putc(&text, 'x');
     buf_putc(&text, '\n');
     for (unsigned i = 0; i < 40; i++)
-        buf_printf(&text, "B%u=${A}\n", i);
+        buf_printf(&text, "GLOVEBOX_%u=${A}\n", i);
     expect_error(text.data, "too much of ${...}");
 
     buf_reset(&text);
     for (unsigned i = 0; i < 20000; i++)
-        buf_printf(&text, "%s${N:-}", i % 1000 ? "" : "\nA=");
+        buf_printf(&text, "%s${N:-}", i % 1000 ? "" : "\nGLOVEBOX_A=");
     expect_error(text.data, ".env:18: too much of ${...}");
 
     buf_reset(&text);
     for (unsigned i = 0; i <= DOTENV_LINES_MAX; i++)
-        buf_puts(&text, "A=1\n");
+        buf_puts(&text, "GLOVEBOX_A=1\n");
     expect_error(text.data, "more than 4096 assignments");
+
+    buf_reset(&text);
+    for (unsigned i = 0; i <= DOTENV_LINES_MAX; i++)
+        buf_puts(&text, "A=1\n");
+    buf_puts(&text, "GLOVEBOX_A=2\n");
+    expect_read(text.data, "2");
 }
 
 int main(void)
@@ -172,6 +214,7 @@ int main(void)
         cmocka_unit_test(test_values_are_read_as_they_are_written),
         cmocka_unit_test(test_variables_are_put_in),
         cmocka_unit_test(test_mistakes_name_the_line),
+        cmocka_unit_test(test_lines_of_others_are_passed_over),
         cmocka_unit_test(test_lines_are_numbered_where_they_begin),
         cmocka_unit_test(test_a_nul_byte_is_refused),
         cmocka_unit_test(test_a_file_cannot_double_itself_for_ever),
