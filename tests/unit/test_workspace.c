@@ -97,10 +97,10 @@ static char dir_path[64];
 /* Some file systems do not tell the type of an entry, others do. */
 static bool tells_no_types;
 
-struct dirent *readdir(DIR *dir)
+struct dirent *readdir(DIR *dirp)
 {
     typedef struct dirent *reader(DIR *);
-    struct dirent *entry = ((reader *)dlsym(RTLD_NEXT, "readdir64"))(dir);
+    struct dirent *entry = ((reader *)dlsym(RTLD_NEXT, "readdir64"))(dirp);
 
     if (entry && tells_no_types)
         entry->d_type = DT_UNKNOWN;
