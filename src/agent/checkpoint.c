@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent/checkpoint.c - where a task stands, as JSON and back. */
+#include "agent/checkpoint.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "json/value.h"
+#include "json/writer.h"
+
+/* ---- writing -------------------------------------------------------------------------------- */
+
+static void put_code(struct json_writer *w, const struct agent_files *files)
+{
+    if (files->n == 0) {
+        json_put_null(w, "latest_code");
+        return;
+    }
+    json_object_begin(w, "latest_code");
+    json_array_begin(w, "files");
+    for (size_t i = 0; i < files->n; i++) {
+        json_object_begin(w, NULL);
+        json_put_str(w, "relative_path", files->items[i].path);
+        json_put_bytes(w, "content", files->items[i].text, files->items[i].len);
+        json_object_end(w);
+    }
+    json_array_end(w);
+    json_put_str(w, "reasoning", files->prose ? files->prose : "");
+    json_object_end(w);
+}
+
+int checkpoint_text(const struct checkpoint *checkpoint, struct buf *ret)
+{
+    struct json_writer w;
+
+    json_writer_init(&w, ret, true);
+    json_object_begin(&w, NULL);
+    json_put_str(&w, "objective", checkpoint->objective);
+    json_array_begin(&w, "history");
+    for (char *const *item = checkpoint->history; item && *item; item++)
+        json_put_raw(&w, NULL, *item);
+    json_array_end(&w);
+    put_code(&w, &checkpoint->latest_code);
+    json_put_str(&w, "execution_feedback", checkpoint->execution_feedback);
+    json_put_u64(&w, "orchestrator_step", checkpoint->orchestrator_step);
+    json_object_end(&w);
+    return json_writer_end(&w);
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+static int wrong(const char *what, struct gb_err *err)
+{
+    return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "%s is missing or not as it should be", what);
+}
+
+static int no_memory(struct gb_err *err)
+{
+    return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for a checkpoint");
+}
+
+/* null and no value at all are the same. */
+static bool is_none(const struct json_value *value)
+{
+    return json_kind(value) == JSON_NONE || json_kind(value) == JSON_NULL;
+}
+
+static int read_str(const struct json_value *value, const char *what, char **ret,
+                    struct gb_err *err)
+{
+    size_t len = 0;
+    const char *text = json_str(value, &len);
+
+    if (!text || strlen(text) != len)
+        return wrong(what, err);
+    *ret = strdup(text);
+    return *ret ? 0 : no_memory(err);
+}
+
+static int read_history(const struct json_value *value, struct checkpoint *checkpoint,
+                        struct gb_err *err)
+{
+    size_t n = json_count(value);
+
+    if (is_none(value))
+        return 0;
+    if (json_kind(value) != JSON_ARRAY || n > CHECKPOINT_HISTORY_MAX)
+        return wrong("history", err);
+    checkpoint->history = calloc(n + 1, sizeof(*checkpoint->history));
+    if (!checkpoint->history)
+        return no_memory(err);
+    for (size_t i = 0; i < n; i++) {
+        cleanup_buf struct buf text = BUF_INIT(CHECKPOINT_MAX);
+
+        (void)json_value_text(json_at(value, i), &text);
+        checkpoint->history[i] = buf_take(&text);
+        if (!checkpoint->history[i])
+            return no_memory(err);
+    }
+    return 0;
+}
+
+static int read_file(const struct json_value *value, struct agent_files *files, struct gb_err *err)
+{
+    size_t len = 0;
+    size_t path_len = 0;
+    const char *path = json_str(json_get(value, "relative_path"), &path_len);
+    const char *content = json_str(json_get(value, "content"), &len);
+    int r;
+
+    if (!path || strlen(path) != path_len || !content)
+        return wrong("a file of latest_code", err);
+    r = agent_path_check(path, err);
+    if (r < 0)
+        return r;
+    r = agent_files_put(files, path, content, len);
+    if (r < 0)
+        return gb_fail(err, r, GB_BLAME_CALLER, "latest_code: %s", strerror(-r));
+    return 0;
+}
+
+static int read_code(const struct json_value *value, struct agent_files *files, struct gb_err *err)
+{
+    const struct json_value *list = json_get(value, "files");
+    const struct json_value *reasoning = json_get(value, "reasoning");
+    int r = 0;
+
+    if (is_none(value))
+        return 0;
+    if (json_kind(list) != JSON_ARRAY || json_count(list) > FENCE_FILES_MAX)
+        return wrong("latest_code.files", err);
+    for (size_t i = 0; i < json_count(list) && r == 0; i++)
+        r = read_file(json_at(list, i), files, err);
+    if (r == 0 && !is_none(reasoning))
+        r = read_str(reasoning, "latest_code.reasoning", &files->prose, err);
+    return r;
+}
+
+static int read_all(const struct json_value *value, struct checkpoint *checkpoint,
+                    struct gb_err *err)
+{
+    const struct json_value *feedback = json_get(value, "execution_feedback");
+    int r = read_str(json_get(value, "objective"), "objective", &checkpoint->objective, err);
+
+    if (r == 0)
+        r = read_history(json_get(value, "history"), checkpoint, err);
+    if (r == 0)
+        r = read_code(json_get(value, "latest_code"), &checkpoint->latest_code, err);
+    if (r == 0 && !is_none(feedback))
+        r = read_str(feedback, "execution_feedback", &checkpoint->execution_feedback, err);
+    if (r == 0 && !json_u64(json_get(value, "orchestrator_step"), &checkpoint->orchestrator_step))
+        r = wrong("orchestrator_step", err);
+    return r;
+}
+
+int checkpoint_parse(const char *text, size_t len, struct checkpoint *ret, struct gb_err *err)
+{
+    cleanup_json struct json_value *value = NULL;
+    int r = json_value_parse(text, len, CHECKPOINT_MAX, &value, err);
+
+    if (r < 0)
+        return r;
+    r = read_all(value, ret, err);
+    if (r < 0)
+        checkpoint_clear(ret);
+    return r;
+}
+
+void checkpoint_clear(struct checkpoint *checkpoint)
+{
+    for (char **item = checkpoint->history; item && *item; item++)
+        free(*item);
+    free(checkpoint->history);
+    free(checkpoint->objective);
+    free(checkpoint->execution_feedback);
+    agent_files_clear(&checkpoint->latest_code);
+    *checkpoint = (struct checkpoint){ 0 };
+}

@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent/folder.c - a task's folder: the directory, its files, its transcript. */
+#include "agent/folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fts.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "agent/checkpoint.h"
+#include "agent/fence.h"
+#include "base/buf.h"
+#include "base/dir.h"
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/id.h"
+#include "base/sys.h"
+#include "run/save.h"
+
+#define SAME_SECOND_MAX 1000
+#define SWEEP_MAX       100000
+
+struct folder {
+    char *path;
+    int fd;
+    pthread_mutex_t lock; /* of the transcript, which is: */
+    int transcript;       /* -1: not opened yet */
+    uint64_t told;        /* where the next line goes */
+    bool is_anew;         /* behind that nothing stands any more */
+};
+
+/* ---- the directory -------------------------------------------------------------------------- */
+
+static struct folder *folder_new(void)
+{
+    struct folder *folder = calloc(1, sizeof(*folder));
+
+    if (!folder)
+        return NULL;
+    if (pthread_mutex_init(&folder->lock, NULL) != 0) {
+        free(folder);
+        return NULL;
+    }
+    folder->fd = -1;
+    folder->transcript = -1;
+    return folder;
+}
+
+void folder_close(struct folder **folder)
+{
+    if (!*folder)
+        return;
+    drop_fd(&(*folder)->transcript);
+    drop_fd(&(*folder)->fd);
+    (void)pthread_mutex_destroy(&(*folder)->lock);
+    free((*folder)->path);
+    free(*folder);
+    *folder = NULL;
+}
+
+const char *folder_path(const struct folder *folder)
+{
+    return folder->path;
+}
+
+static int enter(const char *path, struct folder **ret, struct gb_err *err)
+{
+    cleanup_folder struct folder *folder = folder_new();
+
+    if (!folder)
+        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for a run's folder");
+    folder->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder->fd >= 0)
+        folder->path = realpath(path, NULL);
+    if (!folder->path)
+        return gb_fail_sys(err, "opening the run's folder '%s'", path);
+    *ret = take_ptr(folder);
+    return 0;
+}
+
+/* run_2026-03-01_14-07-09 in the time of the place, as people name their days. */
+static int name_of_now(char *name, size_t size)
+{
+    time_t now = time(NULL);
+    struct tm parts;
+
+    if (!localtime_r(&now, &parts) || strftime(name, size, "run_%Y-%m-%d_%H-%M-%S", &parts) == 0)
+        return -EOVERFLOW;
+    return 0;
+}
+
+/* mkdir(2) decides who has a name: other runs may begin in the same second. */
+static int make_run(const char *runs, char *path, size_t size, struct gb_err *err)
+{
+    char name[64];
+    int len = -1;
+
+    if (name_of_now(name, sizeof(name)) == 0)
+        len = snprintf(path, size, "%s/%s", runs, name);
+    if (len < 0 || (size_t)len + 8 > size)
+        return gb_fail(err, -ENAMETOOLONG, GB_BLAME_CALLER, "'%s' is too long", runs);
+    for (int n = 2; mkdir(path, 0755) < 0; n++) {
+        if (errno != EEXIST || n > SAME_SECOND_MAX)
+            return gb_fail_sys(err, "making the run's folder '%s'", path);
+        (void)snprintf(path + len, size - (size_t)len, "_%d", n);
+    }
+    return 0;
+}
+
+static int make_runs(const char *runs, struct gb_err *err)
+{
+    int r = runs[0] ? dir_make_parents(runs, 0755) : -ENOENT;
+
+    if (r == 0 && mkdir(runs, 0755) < 0 && errno != EEXIST)
+        r = -errno;
+    return r < 0 ? gb_fail(err, r, GB_BLAME_HOST, "making '%s': %s", runs, strerror(-r)) : 0;
+}
+
+static int put_file(struct folder *folder, const char *path, const void *bytes, size_t len,
+                    struct gb_err *err);
+
+int folder_make(const char *runs, const char *objective, struct folder **ret, struct gb_err *err)
+{
+    cleanup_folder struct folder *folder = NULL;
+    char path[PATH_MAX];
+    int r = make_runs(runs, err);
+
+    if (r == 0)
+        r = make_run(runs, path, sizeof(path), err);
+    if (r == 0)
+        r = enter(path, &folder, err);
+    if (folder)
+        r = put_file(folder, "objective.txt", objective, strlen(objective), err);
+    if (r == 0)
+        *ret = take_ptr(folder);
+    return r;
+}
+
+/* The name that run/save.c gives a file until it is whole. */
+static bool is_draft(const char *name)
+{
+    static const char prefix[] = ".glovebox-";
+
+    return strncmp(name, prefix, sizeof(prefix) - 1) == 0 &&
+           id_is_valid('f', name + sizeof(prefix) - 1);
+}
+
+/* What cannot be looked at or removed stays: it is in nobody's way. */
+static void sweep(const struct folder *folder)
+{
+    char *const roots[] = { folder->path, NULL };
+    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV, NULL);
+    const FTSENT *entry;
+
+    for (size_t i = 0; walk && i < SWEEP_MAX && (entry = fts_read(walk)) != NULL; i++)
+        if (entry->fts_info == FTS_F && is_draft(entry->fts_name))
+            (void)unlink(entry->fts_path);
+    if (walk)
+        (void)fts_close(walk);
+}
+
+int folder_open(const char *path, struct folder **ret, struct gb_err *err)
+{
+    int r = enter(path, ret, err);
+
+    if (r == 0)
+        sweep(*ret);
+    return r;
+}
+
+/* ---- files ---------------------------------------------------------------------------------- */
+
+static int put_file(struct folder *folder, const char *path, const void *bytes, size_t len,
+                    struct gb_err *err)
+{
+    struct save save;
+    int r;
+
+    if (len > FOLDER_FILE_MAX)
+        return gb_fail(err, -EFBIG, GB_BLAME_PEER, "'%s' would have more than %d MiB", path,
+                       FOLDER_FILE_MAX >> 20);
+    r = save_begin(&save, folder->fd, path, 0644, err);
+    if (r == 0)
+        r = save_add(&save, bytes, len, err);
+    if (r == 0)
+        r = save_commit(&save, err);
+    if (r == 0)
+        return 0;
+    save_abort(&save);
+    return gb_wrap(err, r, "the run's folder '%s'", folder->path);
+}
+
+#define AGENT_NAME_MAX 32
+
+/* iteration_01_code/ and what comes below. */
+static int step_path(struct folder_step step, const char *name, char path[static PATH_MAX],
+                     struct gb_err *err)
+{
+    size_t len = strlen(step.agent);
+
+    if (len == 0 || len > AGENT_NAME_MAX ||
+        strspn(step.agent, "abcdefghijklmnopqrstuvwxyz0123456789_-") != len)
+        return gb_fail(err, -EINVAL, GB_BLAME_BUG, "that is no name for an agent");
+    if (snprintf(path, PATH_MAX, "iteration_%02u_%s/%s", step.number, step.agent, name) >= PATH_MAX)
+        return gb_fail(err, -ENAMETOOLONG, GB_BLAME_PEER, "the path '%.80s…' is too long", name);
+    return 0;
+}
+
+int folder_put(struct folder *folder, struct folder_step step, enum folder_file file,
+               const char *bytes, size_t len, struct gb_err *err)
+{
+    static const char *const names[N_FOLDER_FILES] = {
+        [FOLDER_INPUT] = "agent_input.json",
+        [FOLDER_OUTPUT] = "agent_output.json",
+        [FOLDER_REPORT] = "execution_report.txt",
+    };
+    char path[PATH_MAX];
+    int r = step_path(step, names[file], path, err);
+
+    return r < 0 ? r : put_file(folder, path, bytes, len, err);
+}
+
+int folder_put_report(struct folder *folder, struct folder_step step,
+                      const struct folder_report *report, struct gb_err *err)
+{
+    cleanup_buf struct buf text = BUF_INIT(FOLDER_FILE_MAX);
+    int r = folder_report_text(report, &text);
+
+    if (r < 0)
+        return gb_fail(err, r, GB_BLAME_HOST, "an execution report: %s", strerror(-r));
+    return folder_put(folder, step, FOLDER_REPORT, text.data, text.len, err);
+}
+
+int folder_put_code(struct folder *folder, struct folder_step step, const struct agent_files *files,
+                    struct gb_err *err)
+{
+    char path[PATH_MAX];
+    char name[PATH_MAX];
+    int r = 0;
+
+    for (size_t i = 0; i < files->n && r == 0; i++)
+        r = agent_path_check(files->items[i].path, err);
+    for (size_t i = 0; i < files->n && r == 0; i++) {
+        (void)snprintf(name, sizeof(name), "code/%s", files->items[i].path);
+        r = step_path(step, name, path, err);
+        if (r == 0)
+            r = put_file(folder, path, files->items[i].text, files->items[i].len, err);
+    }
+    return r;
+}
+
+int folder_put_checkpoint(struct folder *folder, const struct checkpoint *checkpoint,
+                          struct gb_err *err)
+{
+    cleanup_buf struct buf text = BUF_INIT(CHECKPOINT_MAX);
+    int r = checkpoint_text(checkpoint, &text);
+
+    if (r < 0)
+        return gb_fail(err, r, GB_BLAME_HOST, "a checkpoint: %s", strerror(-r));
+    return put_file(folder, "checkpoint.json", text.data, text.len, err);
+}
+
+static int open_beneath(int fd, const char *name, uint64_t flags)
+{
+    struct sys_open_how how = {
+        .flags = flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
+        .mode = flags & O_CREAT ? 0644 : 0,
+        .resolve = SYS_RESOLVE_BENEATH | SYS_RESOLVE_NO_SYMLINKS | SYS_RESOLVE_NO_MAGICLINKS,
+    };
+
+    return sys_openat2(fd, name, &how);
+}
+
+/* 1: its contents; 0: there is none. */
+static int get_file(const struct folder *folder, const char *name, size_t max, struct buf *ret,
+                    struct gb_err *err)
+{
+    cleanup_close int fd = open_beneath(folder->fd, name, O_RDONLY);
+    struct stat st;
+    ssize_t n;
+
+    if (fd < 0 && errno == ENOENT)
+        return 0;
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return gb_fail_sys(err, "reading '%s/%s'", folder->path, name);
+    if (!S_ISREG(st.st_mode) || st.st_size > (off_t)max)
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "'%s/%s' is no file of at most %zu bytes",
+                       folder->path, name, max);
+    if (buf_reserve(ret, (size_t)st.st_size) < 0)
+        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for '%s/%s'", folder->path, name);
+    n = fd_read_full(fd, ret->data, (size_t)st.st_size);
+    if (n < 0)
+        return gb_fail(err, (int)n, GB_BLAME_HOST, "reading '%s/%s': %s", folder->path, name,
+                       strerror((int)-n));
+    ret->len = (size_t)n;
+    ret->data[n] = '\0';
+    return 1;
+}
+
+#define OBJECTIVE_MAX (1 << 20)
+
+static int get_objective(const struct folder *folder, char **ret, struct gb_err *err)
+{
+    cleanup_buf struct buf text = BUF_INIT(OBJECTIVE_MAX);
+    int r = get_file(folder, "objective.txt", OBJECTIVE_MAX, &text, err);
+
+    if (r == 0)
+        return gb_fail(err, -ENOENT, GB_BLAME_CALLER,
+                       "'%s' has neither checkpoint.json nor objective.txt", folder->path);
+    if (r < 0)
+        return r;
+    if (memchr(text.data, '\0', text.len))
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "'%s/objective.txt' is no text",
+                       folder->path);
+    *ret = buf_take(&text);
+    return *ret ? 0 : gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for an objective");
+}
+
+int folder_get_checkpoint(struct folder *folder, struct checkpoint *ret, struct gb_err *err)
+{
+    cleanup_buf struct buf text = BUF_INIT(CHECKPOINT_MAX);
+    int r = get_file(folder, "checkpoint.json", CHECKPOINT_MAX, &text, err);
+
+    if (r == 0)
+        return get_objective(folder, &ret->objective, err);
+    if (r < 0)
+        return r;
+    r = checkpoint_parse(text.data, text.len, ret, err);
+    return r < 0 ? gb_wrap(err, r, "'%s/checkpoint.json'", folder->path) : 1;
+}
+
+/* ---- the transcript ------------------------------------------------------------------------- */
+
+static int open_transcript(struct folder *folder, struct gb_err *err)
+{
+    cleanup_close int fd = open_beneath(folder->fd, "transcript.jsonl", O_RDWR | O_CREAT);
+    struct stat st;
+
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return gb_fail_sys(err, "opening '%s/transcript.jsonl'", folder->path);
+    if (!S_ISREG(st.st_mode))
+        return gb_fail(err, -EINVAL, GB_BLAME_HOST, "'%s/transcript.jsonl' is not a file",
+                       folder->path);
+    folder->transcript = take_fd(&fd);
+    return 0;
+}
+
+static bool stands_there(int fd, uint64_t at, const char *line, size_t len)
+{
+    char piece[4096];
+
+    for (size_t done = 0, n; done < len; done += n) {
+        ssize_t got;
+
+        n = len - done < sizeof(piece) ? len - done : sizeof(piece);
+        do {
+            got = pread(fd, piece, n, (off_t)(at + done));
+        } while (got < 0 && errno == EINTR);
+        if (got != (ssize_t)n || memcmp(piece, line + done, n) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* Leaves what was told and not a byte more. */
+static int cut(const struct folder *folder)
+{
+    if (ftruncate(folder->transcript, (off_t)folder->told) < 0 ||
+        lseek(folder->transcript, (off_t)folder->told, SEEK_SET) < 0)
+        return -errno;
+    return 0;
+}
+
+static int add_line(struct folder *folder, const char *line, size_t len)
+{
+    int r = folder->is_anew ? 0 : cut(folder);
+
+    if (r < 0)
+        return r;
+    folder->is_anew = true;
+    r = fd_write_full(folder->transcript, line, len);
+    /* A second try begins with the cut, should this one not succeed. */
+    if (r < 0)
+        folder->is_anew = cut(folder) == 0;
+    return r;
+}
+
+static int tell(struct folder *folder, const char *line, size_t len, struct gb_err *err)
+{
+    int r = folder->transcript < 0 ? open_transcript(folder, err) : 0;
+
+    if (r < 0)
+        return r;
+    if (folder->told + len > FOLDER_TRANSCRIPT_MAX)
+        return gb_fail(err, -EFBIG, GB_BLAME_PEER, "'%s/transcript.jsonl' is full", folder->path);
+    if (folder->is_anew || !stands_there(folder->transcript, folder->told, line, len))
+        r = add_line(folder, line, len);
+    if (r < 0)
+        return gb_fail(err, r, GB_BLAME_HOST, "writing '%s/transcript.jsonl': %s", folder->path,
+                       strerror(-r));
+    folder->told += len;
+    return 0;
+}
+
+int folder_tell(struct folder *folder, const char *line, size_t len, struct gb_err *err)
+{
+    int r;
+
+    if (len == 0 || memchr(line, '\n', len) != line + len - 1)
+        return gb_fail(err, -EINVAL, GB_BLAME_BUG, "what is told is one line");
+    (void)pthread_mutex_lock(&folder->lock);
+    r = tell(folder, line, len, err);
+    (void)pthread_mutex_unlock(&folder->lock);
+    return r;
+}
