@@ -58,6 +58,21 @@ static void put_word(const char *text, struct buf *ret)
     (void)json_writer_end(&w); /* the buf remembers */
 }
 
+/* A text that nobody has given and that has no default. */
+static bool is_unset(const struct key *key, const struct setting *set)
+{
+    switch (key->kind) {
+    case VALUE_TEXT:
+    case VALUE_PATH:
+    case VALUE_FOLDER:
+    case VALUE_MODEL:
+    case VALUE_URL:
+        return !set->value.text;
+    default:
+        return false;
+    }
+}
+
 static void put_value(const struct key *key, const struct value *value, struct buf *ret)
 {
     cleanup_buf struct buf text = BUF_INIT(SHOWN_MAX);
@@ -126,8 +141,9 @@ static void show_yaml(const struct settings *settings, bool has_origin, const st
         const char *name = open_section(key, &section, ret);
         size_t line = ret->len;
 
-        if (key->kind == VALUE_PATH && !set->value.text) {
-            buf_printf(ret, "# %s: no place, HOME is not set\n", name);
+        if (is_unset(key, set)) {
+            buf_printf(ret, "%s# %s: %s\n", section ? "  " : "", name,
+                       key->kind == VALUE_PATH ? "no place, HOME is not set" : "not set");
             continue;
         }
         buf_printf(ret, "%s%s%s:%s ", section ? "  " : "", term_on(term, TERM_BOLD), name,
@@ -158,7 +174,7 @@ static void json_setting(struct json_writer *w, const struct key *key, const str
         for (size_t i = 0; set->value.items && set->value.items[i]; i++)
             json_put_str(w, NULL, set->value.items[i]);
         json_array_end(w);
-    } else if (key->kind == VALUE_PATH && !set->value.text) {
+    } else if (is_unset(key, set)) {
         json_put_null(w, "value");
     } else {
         (void)value_format(key->kind, &set->value, &text);

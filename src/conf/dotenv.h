@@ -8,7 +8,8 @@
  *    NAME="with \n \t \" \\ \$ and ${VAR}"
  *    NAME=${VAR}/x  NAME=${VAR:-otherwise}
  *
- * ${VAR} is the environment's, else an earlier line's, else empty.  A name without '=' is passed
+ * ${VAR} is the environment's, else an earlier line's, else empty; in a project's file that nobody
+ * trusts only an earlier line's (conf/layers.c).  A name without '=' is passed
  * over, as other readers do.  Nothing is run and nothing is exported: the result is a list.
  *
  * The file belongs to other programs, which may read it otherwise: a line that makes no sense here

@@ -40,8 +40,8 @@ const struct key *key_by_env(const char *env)
 const char *key_rule_word(enum key_rule rule)
 {
     static const char *const words[] = {
-        [KEY_RULE_MIN] = "tighten", [KEY_RULE_CLOSED] = "tighten", [KEY_RULE_UNION] = "add",
-        [KEY_RULE_FREE] = "set",    [KEY_RULE_OPERATOR] = "never",
+        [KEY_RULE_MIN] = "tighten", [KEY_RULE_CLOSED] = "tighten",   [KEY_RULE_UNION] = "add",
+        [KEY_RULE_FREE] = "set",    [KEY_RULE_ENDPOINT] = "own key", [KEY_RULE_OPERATOR] = "never",
     };
 
     return words[rule];

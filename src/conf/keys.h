@@ -18,6 +18,7 @@ enum key_rule {
     KEY_RULE_CLOSED,   /* name a backend that is at least as closed */
     KEY_RULE_UNION,    /* add walls */
     KEY_RULE_FREE,     /* set it: no protection depends on it */
+    KEY_RULE_ENDPOINT, /* set it for keys of the same file, or on this machine (conf/models.h) */
     KEY_RULE_OPERATOR, /* nothing: naming it is an error */
 };
 
@@ -40,5 +41,5 @@ const struct key *key_at(enum key_id id);
 const struct key *key_by_name(const char *name);
 const struct key *key_by_env(const char *env);
 
-/* The rule in one word for the manual: "tighten", "add", "set" or "never". */
+/* The rule in a word or two for the manual: "tighten", "add", "set", "own key" or "never". */
 const char *key_rule_word(enum key_rule rule);

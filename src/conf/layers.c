@@ -67,13 +67,13 @@ static const char *name_at(size_t n)
 /* ---- one value ---------------------------------------------------------------------------- */
 
 static int put_text(struct layers *layers, const struct key *key, const char *text,
-                    const struct origin *origin, bool is_tightening)
+                    const struct origin *origin)
 {
     struct value value = { 0 };
     int r = value_parse(key->kind, text, layers->home, &value, layers->err);
 
     if (r == 0)
-        r = settings_apply(layers->settings, key, &value, origin, is_tightening, layers->err);
+        r = settings_apply(layers->settings, key, &value, origin, layers->err);
     value_clear(&value);
     return r;
 }
@@ -90,7 +90,7 @@ static int put_defaults(struct layers *layers)
         const char *text = id == KEY_STATE_DIR ? state : id == KEY_RUN_DIR ? run : key->value;
 
         if (text && *text)
-            r = put_text(layers, key, text, &origin, false);
+            r = put_text(layers, key, text, &origin);
         if (r < 0)
             return gb_wrap(layers->err, r, "%s", key->name);
     }
@@ -99,11 +99,13 @@ static int put_defaults(struct layers *layers)
 
 /* ---- YAML files --------------------------------------------------------------------------- */
 
-struct source {
-    enum origin_kind kind;
-    const char *path; /* as it is shown; the settings own it */
-    bool is_tightening;
-};
+static struct origin origin_at(const struct origin *file, unsigned line)
+{
+    struct origin origin = *file;
+
+    origin.line = line;
+    return origin;
+}
 
 /* The path lives as long as the settings. */
 static const char *keep_path(struct layers *layers, const char *path)
@@ -192,12 +194,12 @@ static int alias_text(struct layers *layers, const struct alias *alias, struct b
                    text->data, allowed.data);
 }
 
-static int put_entry(struct layers *layers, const struct source *source,
+static int put_entry(struct layers *layers, const struct origin *source,
                      const struct yaml_entry *entry, size_t name)
 {
     const struct alias *alias = name < N_KEYS ? NULL : &aliases[name - N_KEYS];
     const struct key *key = key_at(alias ? alias->key : (enum key_id)name);
-    const struct origin origin = { source->kind, source->path, entry->line };
+    const struct origin origin = origin_at(source, entry->line);
     cleanup_buf struct buf text = BUF_INIT(65536);
     int r = entry_text(layers, key, entry, &text);
 
@@ -211,11 +213,9 @@ static int put_entry(struct layers *layers, const struct source *source,
     if (r == 0 && text.len == 0 && !alias && entry->items && key->kind != VALUE_WALLS) {
         struct value none = { 0 };
 
-        r = settings_apply(layers->settings, key, &none, &origin, source->is_tightening,
-                           layers->err);
+        r = settings_apply(layers->settings, key, &none, &origin, layers->err);
     } else if (r == 0 && (text.len || !alias || !alias->words)) {
-        r = put_text(layers, key, text.len || !entry->items ? text.data : "none", &origin,
-                     source->is_tightening);
+        r = put_text(layers, key, text.len || !entry->items ? text.data : "none", &origin);
     }
     return r;
 }
@@ -238,7 +238,7 @@ static int find_name(struct layers *layers, const struct yaml_entry *entry, size
                    "is a section: keys belong below it, each on a line of its own");
 }
 
-static int apply_entries(struct layers *layers, const struct source *source,
+static int apply_entries(struct layers *layers, const struct origin *source,
                          const struct conf_yaml *yaml, bool is_switch)
 {
     unsigned lines[N_NAMES] = { 0 };
@@ -262,7 +262,7 @@ static int apply_entries(struct layers *layers, const struct source *source,
     return 0;
 }
 
-static int apply_yaml(struct layers *layers, const struct source *source, const struct buf *text,
+static int apply_yaml(struct layers *layers, const struct origin *source, const struct buf *text,
                       const char *section)
 {
     struct conf_yaml yaml = { 0 };
@@ -280,7 +280,7 @@ static int apply_yaml(struct layers *layers, const struct source *source, const 
 static int load_operators(struct layers *layers, enum origin_kind kind, const char *path)
 {
     cleanup_buf struct buf text = BUF_INIT(CONF_FILE_MAX);
-    struct source source = { .kind = kind };
+    struct origin source = { .kind = kind };
     int r = path ? conf_file_read(path, true, &text, layers->err) : 0;
 
     if (r <= 0)
@@ -314,7 +314,7 @@ static int is_trusted(const struct layers *layers, const char *name, const struc
 
 /* 1 with text and source filled when the project has that file. */
 static int open_project(struct layers *layers, enum origin_kind kind, const char *name,
-                        struct buf *text, struct source *ret)
+                        struct buf *text, struct origin *ret)
 {
     cleanup_free char *path = project_path(layers, name);
     int r;
@@ -327,10 +327,10 @@ static int open_project(struct layers *layers, enum origin_kind kind, const char
     r = is_trusted(layers, name, text);
     if (r < 0)
         return r;
-    *ret = (struct source){
+    *ret = (struct origin){
         .kind = kind,
         .path = keep_path(layers, path),
-        .is_tightening = r == 0,
+        .is_untrusted = r == 0,
     };
     return ret->path ? 1 : -ENOMEM;
 }
@@ -339,7 +339,7 @@ static int load_project(struct layers *layers)
 {
     cleanup_buf struct buf text = BUF_INIT(CONF_FILE_MAX);
     const char *section = NULL;
-    struct source source = { 0 };
+    struct origin source = { 0 };
     int r = open_project(layers, ORIGIN_PROJECT, "glovebox.yaml", &text, &source);
 
     if (r == 0) {
@@ -364,37 +364,38 @@ static int check_variable(struct layers *layers, const char *name)
                    near.best);
 }
 
-static int apply_dotenv(struct layers *layers, const struct source *source,
-                        const struct dotenv *dotenv)
+static int apply_dotenv(struct layers *layers)
 {
+    const struct dotenv *dotenv = &layers->settings->dotenv;
+    const struct origin *source = &layers->settings->dotenv_origin;
+
     for (size_t i = 0; i < dotenv->n_lines; i++) {
         const struct dotenv_line *line = &dotenv->lines[i];
         const struct key *key = key_by_env(line->name);
-        const struct origin origin = { source->kind, source->path, line->line };
+        const struct origin origin = origin_at(source, line->line);
         int r = check_variable(layers, line->name);
 
         if (r == 0 && key && *line->value && !environment_get(layers->input->env, line->name))
-            r = put_text(layers, key, line->value, &origin, source->is_tightening);
+            r = put_text(layers, key, line->value, &origin);
         if (r < 0)
             return gb_wrap(layers->err, r, "%s:%u: %s", source->path, line->line, line->name);
     }
     return 0;
 }
 
+/* What a stranger's file makes of ${VAR} may go to a server that it names: of the environment it
+ * sees nothing. */
 static int load_dotenv(struct layers *layers)
 {
     cleanup_buf struct buf text = BUF_INIT(DOTENV_FILE_MAX);
-    struct dotenv dotenv = { 0 };
-    struct source source = { 0 };
-    int r = open_project(layers, ORIGIN_DOTENV, ".env", &text, &source);
+    struct origin *source = &layers->settings->dotenv_origin;
+    int r = open_project(layers, ORIGIN_DOTENV, ".env", &text, source);
 
     if (r <= 0)
         return r;
-    r = dotenv_parse(&dotenv, source.path, text.data, text.len, layers->input->env, layers->err);
-    if (r == 0)
-        r = apply_dotenv(layers, &source, &dotenv);
-    dotenv_clear(&dotenv);
-    return r;
+    r = dotenv_parse(&layers->settings->dotenv, source->path, text.data, text.len,
+                     source->is_untrusted ? NULL : layers->input->env, layers->err);
+    return r < 0 ? r : apply_dotenv(layers);
 }
 
 /* ---- environment and flags ---------------------------------------------------------------- */
@@ -410,7 +411,7 @@ static int load_environment(struct layers *layers)
         int r = name ? check_variable(layers, name) : 0;
 
         if (r == 0 && text && *text)
-            r = put_text(layers, key, text, &origin, false);
+            r = put_text(layers, key, text, &origin);
         if (r < 0)
             return gb_wrap(layers->err, r, "%s", name);
     }
@@ -429,7 +430,7 @@ static int load_flags(struct layers *layers)
         int r = 0;
 
         if (!seen[flag->key] || value_is_list(key->kind))
-            r = put_text(layers, key, flag->text, &origin, false);
+            r = put_text(layers, key, flag->text, &origin);
         seen[flag->key] = true;
         if (r < 0)
             return gb_wrap(layers->err, r, "--%s", key->flag);

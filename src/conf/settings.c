@@ -48,6 +48,36 @@ static int check_limit(enum key_id id, uint64_t number, struct gb_err *err)
     return limits_check(&said, err);
 }
 
+/* Where the number of a key lies in struct task_limits, and the most that makes sense. */
+static const struct {
+    enum key_id key;
+    size_t offset;
+    uint64_t max;
+} task_fields[] = {
+    { KEY_MAX_STEPS, offsetof(struct task_limits, steps), 1000 },
+    { KEY_MAX_ATTEMPTS, offsetof(struct task_limits, attempts), 100 },
+    { KEY_MAX_TOKENS, offsetof(struct task_limits, tokens), 1000000000000 },
+    { KEY_MAX_COST, offsetof(struct task_limits, cost), 1000000000000 },
+    { KEY_MAX_TIME, offsetof(struct task_limits, time_ms), 30ULL * 24 * 3600 * 1000 },
+    { KEY_CANDIDATES, offsetof(struct task_limits, candidates), 64 },
+};
+
+static int check_task_limit(const struct key *key, const struct value *value, struct gb_err *err)
+{
+    cleanup_buf struct buf most = BUF_INIT(64);
+
+    for (size_t i = 0; i < N_ELEMENTS(task_fields); i++) {
+        struct value max = { .number = task_fields[i].max };
+
+        if (task_fields[i].key != key->id || value->number <= max.number)
+            continue;
+        (void)value_format(key->kind, &max, &most);
+        return gb_fail(err, -ERANGE, GB_BLAME_CALLER, "at most %s makes sense",
+                       most.data ? most.data : "less");
+    }
+    return 0;
+}
+
 /* What a project file's word comes to; false when it asks for more than there is. */
 static bool tighten(const struct key *key, const struct value *now, struct value *value)
 {
@@ -62,6 +92,7 @@ static bool tighten(const struct key *key, const struct value *now, struct value
         value->number |= now->number;
         return true;
     case KEY_RULE_FREE:
+    case KEY_RULE_ENDPOINT:
         return true;
     case KEY_RULE_OPERATOR:
         break;
@@ -78,16 +109,18 @@ static int refuse_operators(const struct origin *origin, struct gb_err *err)
 }
 
 int settings_apply(struct settings *settings, const struct key *key, struct value *value,
-                   const struct origin *origin, bool is_tightening, struct gb_err *err)
+                   const struct origin *origin, struct gb_err *err)
 {
     struct setting *set = &settings->set[key->id];
     int r = check_limit(key->id, value->number, err);
 
+    if (r == 0)
+        r = check_task_limit(key, value, err);
     if (r < 0)
         return r;
-    if (is_tightening && key->rule == KEY_RULE_OPERATOR)
+    if (origin->is_untrusted && key->rule == KEY_RULE_OPERATOR)
         return refuse_operators(origin, err);
-    if (is_tightening && !tighten(key, &set->value, value)) {
+    if (origin->is_untrusted && !tighten(key, &set->value, value)) {
         set->is_capped = true;
         set->capped = *origin;
         return 0;
@@ -146,6 +179,12 @@ int settings_finish(struct settings *settings, struct gb_err *err)
     settings->run_dir = set[KEY_RUN_DIR].value.text;
     settings->state_dir = set[KEY_STATE_DIR].value.text;
     settings->color = (enum color_mode)set[KEY_COLOR].value.number;
+    for (size_t i = 0; i < N_ELEMENTS(task_fields); i++)
+        memcpy((char *)&settings->task + task_fields[i].offset,
+               &set[task_fields[i].key].value.number, sizeof(uint64_t));
+    settings->effort = (enum effort)set[KEY_EFFORT].value.number;
+    settings->ask = (enum asking)set[KEY_ASK].value.number;
+    settings->runs_dir = set[KEY_RUNS_DIR].value.text;
     return finish_limits(settings, err);
 }
 
@@ -155,6 +194,7 @@ void settings_clear(struct settings *settings)
         value_clear(&settings->set[i].value);
     for (size_t i = 0; i < SETTINGS_FILES_MAX; i++)
         free(settings->files[i]);
+    dotenv_clear(&settings->dotenv);
     *settings = (struct settings){ 0 };
 }
 

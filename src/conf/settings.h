@@ -21,6 +21,7 @@
 
 #include "box/limits.h"
 #include "box/walls.h"
+#include "conf/dotenv.h"
 #include "conf/keys.h"
 #include "conf/value.h"
 
@@ -39,8 +40,9 @@ enum origin_kind {
 
 struct origin {
     enum origin_kind kind;
-    const char *path; /* of files; NULL */
-    unsigned line;    /* of files */
+    const char *path;  /* of files; NULL */
+    unsigned line;     /* of files */
+    bool is_untrusted; /* of a project, and nobody has trusted it: it may only tighten */
 };
 
 struct setting {
@@ -51,6 +53,16 @@ struct setting {
 };
 
 #define SETTINGS_FILES_MAX 5
+
+/* What a task may take. */
+struct task_limits {
+    uint64_t steps;
+    uint64_t attempts; /* in a step */
+    uint64_t tokens;
+    uint64_t cost; /* millionths of a dollar */
+    uint64_t time_ms;
+    uint64_t candidates;
+};
 
 struct settings {
     struct limits limits;
@@ -63,6 +75,16 @@ struct settings {
     const char *run_dir;   /* NULL when the environment names no place; settings_check() tells */
     const char *state_dir; /* the same */
     enum color_mode color;
+
+    /* Of tasks.  Models and where they are asked: conf/models.h. */
+    struct task_limits task;
+    enum effort effort;
+    enum asking ask;
+    const char *runs_dir; /* relative to the working directory unless absolute */
+
+    /* The project's .env, the keys in it too (conf/secrets.h); the origin of its lines. */
+    struct dotenv dotenv;
+    struct origin dotenv_origin;
 
     struct setting set[N_KEYS];
     char *files[SETTINGS_FILES_MAX]; /* the paths that origins point to */
@@ -99,10 +121,9 @@ int origin_text(const struct origin *origin, const struct key *key, struct buf *
 
 /* ---- for layers.c ------------------------------------------------------------------------- */
 
-/* One layer's word on one key; `value` is emptied when it is taken.  is_tightening: the origin is
- * a project file that nobody trusts. */
+/* One layer's word on one key; `value` is emptied when it is taken. */
 int settings_apply(struct settings *settings, const struct key *key, struct value *value,
-                   const struct origin *origin, bool is_tightening, struct gb_err *err);
+                   const struct origin *origin, struct gb_err *err);
 
 /* All layers have been applied: fills the typed values. */
 int settings_finish(struct settings *settings, struct gb_err *err);

@@ -15,6 +15,8 @@
 #include "box/walls.h"
 
 #define TEXT_MAX  4096
+#define MODEL_MAX 512
+#define URL_MAX   256
 #define ITEMS_MAX 64
 
 /* Below are the ids of people and daemons; the last 65,536 are left to the kernel's own uses. */
@@ -76,6 +78,27 @@ static const struct word colors[] = {
     { 0 },
 };
 
+static const struct word efforts[] = {
+    { "auto", EFFORT_AUTO },
+    { "low", EFFORT_LOW },
+    { "medium", EFFORT_MEDIUM },
+    { "high", EFFORT_HIGH },
+    { 0 },
+};
+static const struct word askings[] = {
+    { "never", ASKING_NEVER },
+    { "blocked", ASKING_BLOCKED },
+    { "always", ASKING_ALWAYS },
+    { 0 },
+};
+static const struct word searches[] = {
+    { "auto", SEARCH_AUTO },
+    { "tavily", SEARCH_TAVILY },
+    { "searxng", SEARCH_SEARXNG },
+    { "none", SEARCH_NONE },
+    { 0 },
+};
+
 static int parse_bool(const struct parse *p)
 {
     return parse_word(bools, p);
@@ -104,6 +127,36 @@ static int parse_color(const struct parse *p)
 static int format_color(const struct value *value, struct buf *ret)
 {
     return format_word(colors, value, ret);
+}
+
+static int parse_effort(const struct parse *p)
+{
+    return parse_word(efforts, p);
+}
+
+static int format_effort(const struct value *value, struct buf *ret)
+{
+    return format_word(efforts, value, ret);
+}
+
+static int parse_ask(const struct parse *p)
+{
+    return parse_word(askings, p);
+}
+
+static int format_ask(const struct value *value, struct buf *ret)
+{
+    return format_word(askings, value, ret);
+}
+
+static int parse_search(const struct parse *p)
+{
+    return parse_word(searches, p);
+}
+
+static int format_search(const struct value *value, struct buf *ret)
+{
+    return format_word(searches, value, ret);
 }
 
 static int parse_count(const struct parse *p)
@@ -161,9 +214,23 @@ static int parse_milli(const struct parse *p)
     return num_parse_milli(p->text, &p->ret->number);
 }
 
-static int format_milli(const struct value *value, struct buf *ret)
+/* Prices are small: a thousandth of a dollar is the least that can be said. */
+static int parse_dollars(const struct parse *p)
 {
-    buf_printf(ret, "%" PRIu64 ".%03" PRIu64, value->number / 1000, value->number % 1000);
+    uint64_t milli;
+    int r = num_parse_milli(p->text, &milli);
+
+    if (r < 0)
+        return r;
+    if (milli > INT64_MAX / 1000)
+        return -ERANGE;
+    p->ret->number = milli * 1000;
+    return 0;
+}
+
+static int put_milli(uint64_t milli, struct buf *ret)
+{
+    buf_printf(ret, "%" PRIu64 ".%03" PRIu64, milli / 1000, milli % 1000);
     if (buf_error(ret))
         return buf_error(ret);
     while (ret->data[ret->len - 1] == '0')
@@ -171,6 +238,16 @@ static int format_milli(const struct value *value, struct buf *ret)
     if (ret->data[ret->len - 1] == '.')
         ret->data[--ret->len] = '\0';
     return 0;
+}
+
+static int format_milli(const struct value *value, struct buf *ret)
+{
+    return put_milli(value->number, ret);
+}
+
+static int format_dollars(const struct value *value, struct buf *ret)
+{
+    return put_milli(value->number / 1000, ret);
 }
 
 static int parse_walls(const struct parse *p)
@@ -211,6 +288,41 @@ static int parse_text(const struct parse *p)
     return set_text(p->ret, strdup(p->text));
 }
 
+static bool has_control(const char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text < ' ' || *text == 0x7f)
+            return true;
+    return false;
+}
+
+/* Servers name models as they like, and a script is named by its path: only what could disturb a
+ * request or a terminal is refused. */
+static int parse_model(const struct parse *p)
+{
+    size_t len = strlen(p->text);
+
+    if (len == 0 || len > MODEL_MAX || has_control(p->text) || p->text[0] == ' ' ||
+        p->text[0] == '/' || p->text[len - 1] == '/' || p->text[len - 1] == ' ')
+        return -EINVAL;
+    return set_text(p->ret, strdup(p->text));
+}
+
+static int parse_url(const struct parse *p)
+{
+    const char *host = strncmp(p->text, "http://", 7) == 0    ? p->text + 7
+                       : strncmp(p->text, "https://", 8) == 0 ? p->text + 8
+                                                              : NULL;
+
+    if (!host || !*host || *host == '/' || *host == ':' || strlen(p->text) > URL_MAX)
+        return -EINVAL;
+    for (const char *at = p->text; *at; at++)
+        if ((unsigned char)*at <= ' ' || (unsigned char)*at >= 0x7f ||
+            strchr("@?#\\\"<>^`{|}", *at))
+            return -EINVAL;
+    return set_text(p->ret, strdup(p->text));
+}
+
 static int format_text(const struct value *value, struct buf *ret)
 {
     return buf_puts(ret, value->text ? value->text : "");
@@ -243,6 +355,24 @@ static int parse_path(const struct parse *p)
     int r = path_clean(p->text, strlen(p->text), p->home, &path);
 
     return r < 0 ? r : set_text(p->ret, path);
+}
+
+static int parse_folder(const struct parse *p)
+{
+    char *path;
+
+    if (p->text[0] == '/' || strncmp(p->text, "~/", 2) == 0)
+        return parse_path(p);
+    if (strlen(p->text) > TEXT_MAX || has_control(p->text))
+        return -EINVAL;
+    path = strdup(p->text);
+    for (size_t len = path ? strlen(path) : 0; len > 1 && path[len - 1] == '/'; len--)
+        path[len - 1] = '\0';
+    if (path && !path_is_below(path)) {
+        free(path);
+        return -EINVAL;
+    }
+    return set_text(p->ret, path);
 }
 
 static size_t items_count(char *const *items)
@@ -336,6 +466,15 @@ static const struct kind kinds[N_VALUE_KINDS] = {
     [VALUE_PATH] = { "path", "an absolute path without '.' and '..'", parse_path, format_text },
     [VALUE_PATHS] = { "list of paths", "absolute paths without '.' and '..'", parse_paths,
                       format_paths },
+    [VALUE_FOLDER] = { "path", "a path without '.' and '..'", parse_folder, format_text },
+    [VALUE_DOLLARS] = { "dollars", "a number above 0, such as 5 or 0.5", parse_dollars,
+                        format_dollars },
+    [VALUE_EFFORT] = { "level", "low, medium, high or auto", parse_effort, format_effort },
+    [VALUE_ASK] = { "when", "never, blocked or always", parse_ask, format_ask },
+    [VALUE_SEARCH] = { "search", "tavily, searxng, none or auto", parse_search, format_search },
+    [VALUE_MODEL] = { "model", "PROVIDER/MODEL, or MODEL alone", parse_model, format_text },
+    [VALUE_URL] = { "URL", "http:// or https://, without user name, query and blanks", parse_url,
+                    format_text },
 };
 
 void value_clear(struct value *value)
@@ -399,4 +538,9 @@ unsigned backend_closedness(enum backend_choice backend)
 const char *backend_choice_name(enum backend_choice backend)
 {
     return backends[backend].word;
+}
+
+const char *effort_name(enum effort effort)
+{
+    return effort == EFFORT_AUTO ? NULL : efforts[effort].word;
 }

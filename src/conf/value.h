@@ -25,6 +25,13 @@ enum value_kind {
     VALUE_TEXT,     /* text */
     VALUE_PATH,     /* text: absolute and clean */
     VALUE_PATHS,    /* items: such paths */
+    VALUE_FOLDER,   /* text: such a path, or one below the working directory */
+    VALUE_DOLLARS,  /* number: millionths of a dollar */
+    VALUE_EFFORT,   /* number: enum effort */
+    VALUE_ASK,      /* number: enum asking */
+    VALUE_SEARCH,   /* number: enum search_choice */
+    VALUE_MODEL,    /* text: a model, with or without its provider */
+    VALUE_URL,      /* text: http:// or https:// */
     N_VALUE_KINDS,
 };
 
@@ -39,6 +46,27 @@ enum color_mode {
     COLOR_AUTO,
     COLOR_ALWAYS,
     COLOR_NEVER,
+};
+
+enum effort {
+    EFFORT_AUTO, /* the server's own */
+    EFFORT_LOW,
+    EFFORT_MEDIUM,
+    EFFORT_HIGH,
+};
+
+/* When a task asks a person; in the order of agent/task.h. */
+enum asking {
+    ASKING_NEVER,
+    ASKING_BLOCKED, /* only when it cannot go on without */
+    ASKING_ALWAYS,
+};
+
+enum search_choice {
+    SEARCH_AUTO, /* whichever is set up */
+    SEARCH_TAVILY,
+    SEARCH_SEARXNG,
+    SEARCH_NONE,
 };
 
 struct value {
@@ -69,3 +97,6 @@ const char *value_kind_allowed(enum value_kind kind);
 /* How closed a backend is; a greater number is more closed, docker and native are alike. */
 unsigned backend_closedness(enum backend_choice backend);
 const char *backend_choice_name(enum backend_choice backend);
+
+/* "low", "medium", "high"; NULL for auto. */
+const char *effort_name(enum effort effort);

@@ -1,173 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unit/test_conf.c - the layers of configuration: who may say what, and who is believed.
- *
- * Each test has a directory of its own with a system's file (sys/), a user's (user/glovebox/), a
- * project (project/) and a state directory (state/glovebox); it is removed afterwards.
- */
+/* unit/test_conf.c - the layers of configuration: who may say what, and who is believed. */
 #include <errno.h>
-#include <fcntl.h>
-#include <ftw.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 
-#include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/err.h"
-#include "base/fd.h"
 #include "box/limits.h"
 #include "conf/dirs.h"
-#include "conf/settings.h"
-#include "conf/trust.h"
 #include "conf/yaml.h"
-
-#include <cmocka.h>
-
-#define SYSTEM  "sys/config.yaml"
-#define USER    "user/glovebox/config.yaml"
-#define PROJECT "project/glovebox.yaml"
-#define FOREIGN "project/config/config.yaml"
-#define DOTENV  "project/.env"
-#define LIST    "state/glovebox/trusted"
-
-#define ENV_MAX   16
-#define FLAGS_MAX 8
-
-struct place {
-    char root[64];
-    char project[96];
-    char *env[ENV_MAX + 1];
-    size_t n_env;
-    struct flag_text flags[FLAGS_MAX];
-    size_t n_flags;
-    struct settings settings;
-    struct gb_err err;
-};
-
-static void add_env(struct place *place, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void add_env(struct place *place, const char *fmt, ...)
-{
-    va_list ap;
-
-    assert_true(place->n_env < ENV_MAX);
-    va_start(ap, fmt);
-    assert_true(vasprintf(&place->env[place->n_env++], fmt, ap) >= 0);
-    va_end(ap);
-}
-
-static void make_dir(const struct place *place, const char *name)
-{
-    char path[256];
-
-    (void)snprintf(path, sizeof(path), "%s/%s", place->root, name);
-    assert_int_equal(mkdir(path, 0755), 0);
-}
-
-static int setup(void **state)
-{
-    struct place *place = calloc(1, sizeof(*place));
-
-    assert_non_null(place);
-    (void)snprintf(place->root, sizeof(place->root), "/tmp/glovebox-conf-XXXXXX");
-    assert_non_null(mkdtemp(place->root));
-    (void)snprintf(place->project, sizeof(place->project), "%s/project", place->root);
-    make_dir(place, "sys");
-    make_dir(place, "user");
-    make_dir(place, "user/glovebox");
-    make_dir(place, "project");
-    make_dir(place, "project/config");
-    add_env(place, "HOME=%s", place->root);
-    add_env(place, "CONFIGURATION_DIRECTORY=%s/sys", place->root);
-    add_env(place, "XDG_CONFIG_HOME=%s/user", place->root);
-    add_env(place, "XDG_STATE_HOME=%s/state", place->root);
-    add_env(place, "XDG_RUNTIME_DIR=%s/run", place->root);
-    *state = place;
-    return 0;
-}
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-    return remove(path);
-}
-
-static int teardown(void **state)
-{
-    struct place *place = *state;
-
-    settings_clear(&place->settings);
-    for (size_t i = 0; i < place->n_env; i++)
-        free(place->env[i]);
-    (void)nftw(place->root, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-    free(place);
-    return 0;
-}
-
-static void put(const struct place *place, const char *name, const char *text)
-{
-    cleanup_close int fd = -1;
-    char path[256];
-
-    (void)snprintf(path, sizeof(path), "%s/%s", place->root, name);
-    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    assert_true(fd >= 0);
-    assert_int_equal(fd_write_full(fd, text, strlen(text)), 0);
-}
-
-static void flag(struct place *place, enum key_id key, const char *text)
-{
-    assert_true(place->n_flags < FLAGS_MAX);
-    place->flags[place->n_flags++] = (struct flag_text){ key, text };
-}
-
-static int load(struct place *place)
-{
-    const struct settings_input input = {
-        .dir = place->project,
-        .env = place->env,
-        .uid = 1000,
-        .flags = place->flags,
-        .n_flags = place->n_flags,
-    };
-
-    settings_clear(&place->settings);
-    place->err = (struct gb_err){ 0 };
-    return settings_load(&place->settings, &input, &place->err);
-}
-
-static void load_ok(struct place *place)
-{
-    if (load(place) < 0)
-        fail_msg("%s", place->err.msg);
-}
-
-static void expect_message(const struct place *place, const char *part)
-{
-    if (!strstr(place->err.msg, part))
-        fail_msg("'%s' is not in '%s'", part, place->err.msg);
-}
-
-static void load_fails(struct place *place, const char *part)
-{
-    assert_true(load(place) < 0);
-    assert_int_equal(place->err.blame, GB_BLAME_CALLER);
-    expect_message(place, part);
-}
-
-static void expect_origin(const struct place *place, enum key_id key, const char *ending)
-{
-    cleanup_buf struct buf text = BUF_INIT(4096);
-
-    assert_int_equal(origin_text(&place->settings.set[key].origin, key_at(key), &text), 0);
-    if (text.len < strlen(ending) || strcmp(text.data + text.len - strlen(ending), ending) != 0)
-        fail_msg("origin of %s is '%s', not '%s'", key_at(key)->name, text.data, ending);
-}
+#include "conf_place.h"
 
 /* ---- layers -------------------------------------------------------------------------------- */
 
@@ -352,6 +190,9 @@ static void test_operator_keys_are_an_error_in_a_project(void **state)
         { "native.uid_base: 100000", "GLOVEBOX_UID_BASE=100000" },
         { "run_dir: /tmp/x", "GLOVEBOX_RUN_DIR=/tmp/x" },
         { "state_dir: /tmp/x", "GLOVEBOX_STATE_DIR=/tmp/x" },
+        { "runs_dir: /tmp/x", "GLOVEBOX_RUNS_DIR=/tmp/x" },
+        { "search.provider: none", "GLOVEBOX_SEARCH=none" },
+        { "search.url: http://x", "GLOVEBOX_SEARCH_URL=http://x" },
     };
     struct place *place = *state;
     size_t n_operator = 0;
@@ -387,18 +228,121 @@ static void test_the_real_environment_beats_dotenv_untouched(void **state)
     assert_int_equal(place->settings.allow_missing, 1u << WALL_LANDLOCK);
 }
 
-/* ---- trust --------------------------------------------------------------------------------- */
-
-static void trust(struct place *place, bool is_revoked, size_t expected)
+/* What a stranger's .env sends to a server must not be the user's environment. */
+static void test_dotenv_of_a_stranger_sees_no_environment(void **state)
 {
-    char state_dir[128];
-    size_t n = 99;
+    struct place *place = *state;
 
-    (void)snprintf(state_dir, sizeof(state_dir), "%s/state/glovebox", place->root);
-    if (trust_set(state_dir, place->project, is_revoked, &n, &place->err) < 0)
-        fail_msg("%s", place->err.msg);
-    assert_int_equal(n, expected);
+    put(place, DOTENV, "A=7\nGLOVEBOX_MODEL=x/${OPENAI_API_KEY:-none}-${A}\n");
+    add_env(place, "OPENAI_API_KEY=sk-mine");
+    load_ok(place);
+    assert_string_equal(place->settings.set[KEY_MODEL].value.text, "x/none-7");
+    trust(place, false, 1);
+    load_ok(place);
+    assert_string_equal(place->settings.set[KEY_MODEL].value.text, "x/sk-mine-7");
 }
+
+/* ---- settings of tasks --------------------------------------------------------------------- */
+
+static void test_limits_of_tasks_have_defaults(void **state)
+{
+    struct place *place = *state;
+
+    load_ok(place);
+    assert_int_equal(place->settings.task.steps, 25);
+    assert_int_equal(place->settings.task.attempts, 5);
+    assert_int_equal(place->settings.task.tokens, 2000000);
+    assert_int_equal(place->settings.task.cost, 5000000);
+    assert_int_equal(place->settings.task.time_ms, 3600000);
+    assert_int_equal(place->settings.task.candidates, 1);
+    assert_int_equal(place->settings.ask, ASKING_BLOCKED);
+    assert_null(effort_name(place->settings.effort));
+    assert_string_equal(place->settings.runs_dir, "runs");
+    assert_null(place->settings.set[KEY_MODEL].value.text);
+}
+
+static void test_a_project_may_lower_what_a_task_takes(void **state)
+{
+    struct place *place = *state;
+
+    put(place, USER, "agent: {max_steps: 30, candidates: 4, max_cost: 0.25}\neffort: high\n");
+    put(place, PROJECT,
+        "agent: {max_steps: 40, max_attempts: 2, candidates: 3, max_cost: 1.5, ask: never}\n"
+        "model: groq/x\nmodels: {coder: y}\n");
+    load_ok(place);
+    assert_int_equal(place->settings.task.steps, 30);
+    assert_true(place->settings.set[KEY_MAX_STEPS].is_capped);
+    assert_int_equal(place->settings.task.attempts, 2);
+    assert_int_equal(place->settings.task.candidates, 3);
+    assert_int_equal(place->settings.task.cost, 250000);
+    assert_int_equal(place->settings.ask, ASKING_NEVER);
+    assert_string_equal(effort_name(place->settings.effort), "high");
+    assert_string_equal(place->settings.set[KEY_MODEL].value.text, "groq/x");
+    assert_true(place->settings.set[KEY_MODEL].origin.is_untrusted);
+    expect_origin(place, KEY_MODEL_CODER, "project/glovebox.yaml:3");
+    trust(place, false, 1);
+    load_ok(place);
+    assert_int_equal(place->settings.task.steps, 40);
+    assert_false(place->settings.set[KEY_MODEL].origin.is_untrusted);
+}
+
+static void test_mistakes_in_settings_of_tasks(void **state)
+{
+    static const char *const rows[][2] = {
+        { "agent: {max_steps: 0}", "allowed is a whole number" },
+        { "agent: {max_steps: 1001}", "agent.max_steps: at most 1000 makes sense" },
+        { "agent: {candidates: 65}", "at most 64 makes sense" },
+        { "agent: {max_cost: 0}", "is out of range" },
+        { "agent: {max_cost: 99999999}", "at most 1000000 makes sense" },
+        { "agent: {max_time: 31000h}", "at most 720h makes sense" },
+        { "agent: {ask: sometimes}", "allowed is never, blocked or always" },
+        { "effort: huge", "allowed is low, medium, high or auto" },
+        { "model: \"a\\nb\"", "cannot be used: allowed is PROVIDER/MODEL" },
+        { "model: openai/", "cannot be used" },
+        { "model: /x", "cannot be used" },
+        { "model: ' x'", "cannot be used" },
+        { "models: {planner: x}", "unknown key 'models.planner'" },
+        { "base_url: localhost", "allowed is http:// or https://" },
+        { "base_url: ftp://x/v1", "allowed is http:// or https://" },
+        { "base_url: https://", "allowed is http:// or https://" },
+        { "base_url: https:///v1", "allowed is http:// or https://" },
+        { "base_url: https://me@x/v1", "allowed is http:// or https://" },
+        { "base_url: https://x/v1?k=1", "allowed is http:// or https://" },
+        { "base_url: \"https://x/\\r\\nHost: y\"", "allowed is http:// or https://" },
+        { "base_url: 'https://x/\\y'", "allowed is http:// or https://" },
+        { "runs_dir: ../x", "allowed is a path without" },
+        { "runs_dir: a//b", "allowed is a path without" },
+        { "runs_dir: .", "allowed is a path without" },
+        { "search: {provider: bing}", "allowed is tavily, searxng, none or auto" },
+    };
+    struct place *place = *state;
+
+    for (size_t i = 0; i < N_ELEMENTS(rows); i++) {
+        put(place, USER, rows[i][0]);
+        load_fails(place, rows[i][1]);
+    }
+}
+
+static void test_folders_are_relative_absolute_or_at_home(void **state)
+{
+    static const char *const rows[][2] = {
+        { "runs_dir: out/of/this/", "out/of/this" },
+        { "runs_dir: /var/runs/", "/var/runs" },
+        { "runs_dir: ~/runs", "/runs" },
+    };
+    struct place *place = *state;
+
+    for (size_t i = 0; i < N_ELEMENTS(rows); i++) {
+        const char *path;
+
+        put(place, USER, rows[i][0]);
+        load_ok(place);
+        path = place->settings.runs_dir;
+        assert_string_equal(i == 2 ? path + strlen(place->root) : path, rows[i][1]);
+    }
+}
+
+/* ---- trust --------------------------------------------------------------------------------- */
 
 static void test_a_trusted_project_may_do_all(void **state)
 {
@@ -822,8 +766,6 @@ static void test_without_a_home_the_check_tells(void **state)
     settings_clear(&settings);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -838,6 +780,11 @@ int main(void)
         TEST(test_a_project_cannot_enable_what_is_disabled),
         TEST(test_operator_keys_are_an_error_in_a_project),
         TEST(test_the_real_environment_beats_dotenv_untouched),
+        TEST(test_dotenv_of_a_stranger_sees_no_environment),
+        TEST(test_limits_of_tasks_have_defaults),
+        TEST(test_a_project_may_lower_what_a_task_takes),
+        TEST(test_mistakes_in_settings_of_tasks),
+        TEST(test_folders_are_relative_absolute_or_at_home),
         TEST(test_a_trusted_project_may_do_all),
         TEST(test_trust_is_for_one_directory),
         TEST(test_a_list_that_others_can_write_is_not_believed),
