@@ -2,6 +2,7 @@
 /* store/inside.h - what the files of store/ share: the store itself, its statements, its schema. */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct db;
