@@ -330,6 +330,8 @@ int run_execute(const struct run_request *asked, struct run_result *result, stru
     spec.seed = can_plant(asked) ? &seed : NULL;
     r = prepare(&x, &failure);
     if (r == 0)
+        r = transfer_check(&request, &failure);
+    if (r == 0)
         r = box_begin(&spec, &x.box, &failure);
     if (r == 0)
         r = run_and_close(&x, &failure);

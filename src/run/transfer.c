@@ -13,6 +13,7 @@
 #include "box/box.h"
 #include "box/link.h"
 #include "run/result.h"
+#include "run/room.h"
 #include "run/run.h"
 #include "run/save.h"
 #include "run/workspace.h"
@@ -63,14 +64,46 @@ static int put_inputs(struct box *box, const struct run_request *request, bool i
     return box_put(box, is_absolute ? "/" : request->workdir, files, n, ret_mark, err);
 }
 
+/* What source and inputs take; *ret_shared of it lies in shared memory. */
+static uint64_t measure(const struct run_request *request, uint64_t *ret_shared)
+{
+    uint64_t bytes = request->language ? room_of(request->code_len) : 0;
+
+    *ret_shared = 0;
+    for (size_t i = 0; i < request->n_inputs; i++) {
+        uint64_t room = room_of(request->inputs[i].size);
+
+        if (room > UINT64_MAX - bytes)
+            return UINT64_MAX;
+        bytes += room;
+        if (path_is_in(request->inputs[i].target, "/dev/shm"))
+            *ret_shared += room;
+    }
+    return bytes;
+}
+
+int transfer_check(const struct run_request *request, struct gb_err *err)
+{
+    uint64_t shared;
+    uint64_t bytes = measure(request, &shared);
+
+    return room_check(&request->box->limits, bytes, shared, err);
+}
+
 int transfer_in(struct box *box, const struct run_request *request, uint64_t *ret_mark,
                 struct gb_err *err)
 {
+    struct workspace_in in = {
+        .host_dir = request->workspace,
+        .box_dir = request->workdir,
+        .limits = &request->box->limits,
+    };
     int r = 0;
 
     *ret_mark = 0;
+    in.used = measure(request, &in.used_shared);
     if (request->workspace)
-        r = workspace_put(box, request->workspace, request->workdir, ret_mark, err);
+        r = workspace_put(box, &in, ret_mark, err);
     if (r == 0)
         r = put_inputs(box, request, true, ret_mark, err);
     if (r == 0)

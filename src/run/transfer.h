@@ -14,6 +14,10 @@ struct gb_err;
 struct run_request;
 struct run_result;
 
+/* Do source and inputs fit into a box?  Asked before there is one; of a workspace transfer_in()
+ * tells. */
+int transfer_check(const struct run_request *request, struct gb_err *err);
+
 /* The source, the inputs and the workspace.  *ret_mark is for transfer_out(). */
 int transfer_in(struct box *box, const struct run_request *request, uint64_t *ret_mark,
                 struct gb_err *err);

@@ -18,6 +18,7 @@
 #include "base/err.h"
 #include "box/box.h"
 #include "run/result.h"
+#include "run/room.h"
 #include "run/save.h"
 #include "wire/crate.h"
 
@@ -30,13 +31,14 @@
 
 struct walker {
     struct box *box;
-    const char *box_dir;
+    const struct workspace_in *in;
     uint64_t *mark;
     struct gb_err *err;
     struct box_file files[BATCH];
     char *paths[BATCH];
     size_t n;
     uint64_t total;
+    uint64_t used;
 };
 
 static void batch_clear(struct walker *w)
@@ -50,7 +52,7 @@ static void batch_clear(struct walker *w)
 
 static int batch_send(struct walker *w)
 {
-    int r = w->n ? box_put(w->box, w->box_dir, w->files, w->n, w->mark, w->err) : 0;
+    int r = w->n ? box_put(w->box, w->in->box_dir, w->files, w->n, w->mark, w->err) : 0;
 
     batch_clear(w);
     return r;
@@ -61,6 +63,7 @@ static int batch_add(struct walker *w, int dir_fd, const char *name, const char 
     cleanup_close int fd =
         openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
     struct stat st;
+    int r;
 
     if (fd < 0 || fstat(fd, &st) < 0)
         return gb_fail_sys(w->err, "reading '%s' of the workspace", path);
@@ -69,6 +72,10 @@ static int batch_add(struct walker *w, int dir_fd, const char *name, const char 
     if (++w->total > WORKSPACE_FILES_MAX)
         return gb_fail(w->err, -EFBIG, GB_BLAME_CALLER, "the workspace has more than %d files",
                        WORKSPACE_FILES_MAX);
+    w->used += room_of((uint64_t)st.st_size);
+    r = room_check(w->in->limits, w->used, w->in->used_shared, w->err);
+    if (r < 0)
+        return r;
     w->paths[w->n] = strdup(path);
     if (!w->paths[w->n])
         return gb_fail(w->err, -ENOMEM, GB_BLAME_HOST, "no memory for the workspace");
@@ -154,7 +161,7 @@ static int walk_from(struct walker *w, const char *host_dir)
     return walk(w, fd, "", 0);
 }
 
-int workspace_put(struct box *box, const char *host_dir, const char *box_dir, uint64_t *ret_mark,
+int workspace_put(struct box *box, const struct workspace_in *in, uint64_t *ret_mark,
                   struct gb_err *err)
 {
     cleanup_free struct walker *w = calloc(1, sizeof(*w));
@@ -163,10 +170,11 @@ int workspace_put(struct box *box, const char *host_dir, const char *box_dir, ui
     if (!w)
         return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for the workspace");
     w->box = box;
-    w->box_dir = box_dir;
+    w->in = in;
+    w->used = in->used;
     w->mark = ret_mark;
     w->err = err;
-    r = walk_from(w, host_dir);
+    r = walk_from(w, in->host_dir);
     if (r == 0)
         r = batch_send(w);
     batch_clear(w);

@@ -11,12 +11,21 @@
 
 struct box;
 struct gb_err;
+struct limits;
 struct run_result;
 
 #define WORKSPACE_FILES_MAX 10000
 #define WORKSPACE_DEPTH_MAX 32
 
-int workspace_put(struct box *box, const char *host_dir, const char *box_dir, uint64_t *ret_mark,
+struct workspace_in {
+    const char *host_dir;
+    const char *box_dir;
+    const struct limits *limits;
+    uint64_t used;        /* of the box's room (run/room.h), by files that come besides */
+    uint64_t used_shared; /* … in shared memory */
+};
+
+int workspace_put(struct box *box, const struct workspace_in *in, uint64_t *ret_mark,
                   struct gb_err *err);
 
 struct workspace_back {

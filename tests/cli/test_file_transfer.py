@@ -222,6 +222,28 @@ def test_a_file_larger_than_the_disk_is_refused_with_the_reason(place):
     assert "--disk" in result.error["message"], result
 
 
+@pytest.mark.parametrize("way", ["file", "workspace", "code"])
+def test_files_larger_than_the_memory_are_refused_with_the_reason(place, way):
+    folder = place.cwd / "project"
+    folder.mkdir()
+    for name in ("one", "two"):
+        (folder / name).touch()
+        os.truncate(folder / name, 20 << 20)
+    request = {"workspace": folder} if way == "workspace" else {}
+    if way == "file":
+        request["files"] = [folder / "one", folder / "two"]
+    code = "echo started" if way != "code" else None
+    if way == "code":
+        os.truncate(folder / "one", 33 << 20)
+        request["path"] = folder / "one"
+    result = box.run(code, language="sh", memory="32m", **request)
+    assert (result.returncode, result.verdict, result.stdout) == (2, "sandbox_error", ""), result
+    assert "do not fit" in result.error["message"] and "--memory is 32 MiB" in result.error["message"], result
+    assert result.error["remedy"].startswith("raise --memory above "), result
+    if way != "code":
+        assert "need 40 MiB of memory" in result.error["message"], result
+
+
 # ---- workspace ----------------------------------------------------------------------------------
 
 def make_workspace(base):

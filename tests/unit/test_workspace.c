@@ -38,6 +38,7 @@ struct box {
     size_t batch_most;
     char names[4096]; /* "path:mode:contents;" */
     int fail_put;
+    uint64_t used;            /* by other files */
     struct box_get_spec spec; /* as asked */
     const char *const *out;   /* path and contents by turns, NULL-terminated */
     int fail_get;             /* after that many items */
@@ -162,7 +163,14 @@ static int put(struct box *box, uint64_t *ret_mark)
 {
     struct gb_err err = { 0 };
     unsigned before = count_fds();
-    int r = workspace_put(box, dir_path, "/box", ret_mark, &err);
+    const struct limits limits = { .memory_bytes = 100000, .disk_bytes = 50000000 };
+    const struct workspace_in in = {
+        .host_dir = dir_path,
+        .box_dir = "/box",
+        .limits = &limits,
+        .used = box->used,
+    };
+    int r = workspace_put(box, &in, ret_mark, &err);
 
     assert_int_equal(count_fds(), before);
     assert_int_equal(err.code, r);
@@ -212,6 +220,21 @@ static void the_same_travel_where_no_types_are_told(void **state)
     assert_int_equal(box.files, 3);
     assert_non_null(strstr(box.names, ".hidden:755:h;"));
     assert_non_null(strstr(box.names, "d/b:644:beta;"));
+}
+
+/* A box whose memory its files fill cannot tell so. */
+static void what_does_not_fit_is_not_sent(void **state)
+{
+    struct box box = { .used = 90000 };
+    uint64_t mark = 0;
+
+    (void)state;
+    put_text("a", 0644, "alpha");
+    put_text("b", 0644, "beta");
+    assert_int_equal(put(&box, &mark), 0);
+    box = (struct box){ .used = 94000 };
+    assert_int_equal(put(&box, &mark), -EFBIG);
+    assert_int_equal(box.files, 0);
 }
 
 static void an_empty_directory_puts_nothing(void **state)
@@ -290,7 +313,10 @@ static void a_workspace_that_is_not_there_is_an_error(void **state)
     uint64_t mark;
 
     (void)state;
-    assert_int_equal(workspace_put(&box, "/no/such/dir", "/box", &mark, &err), -ENOENT);
+    assert_int_equal(
+        workspace_put(&box, &(struct workspace_in){ .host_dir = "/no/such/dir", .box_dir = "/box" },
+                      &mark, &err),
+        -ENOENT);
     assert_non_null(strstr(err.msg, "/no/such/dir"));
     assert_int_equal(
         workspace_get(&box,
@@ -488,6 +514,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_DIR(regular_files_travel_and_nothing_else),
         IN_DIR(the_same_travel_where_no_types_are_told),
+        IN_DIR(what_does_not_fit_is_not_sent),
         IN_DIR(an_empty_directory_puts_nothing),
         IN_DIR(many_files_go_in_batches),
         IN_DIR(too_many_and_too_deep_are_refused),
