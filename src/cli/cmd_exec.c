@@ -343,6 +343,15 @@ static int exec_given(const struct call *call, const struct given *given,
     return r;
 }
 
+/* Also when the options could not be understood. */
+static bool wants_json(char *const *argv)
+{
+    for (; *argv && strcmp(*argv, "--") != 0; argv++)
+        if (strcmp(*argv, "--json") == 0)
+            return true;
+    return false;
+}
+
 static int exec_call(const struct call *call, struct gb_err *err)
 {
     struct given given = { 0 };
@@ -353,6 +362,8 @@ static int exec_call(const struct call *call, struct gb_err *err)
         r = exec_given(call, &given, &parsed, err);
     else if (r > 0)
         r = 0;
+    if (r < 0 && wants_json(call->argv))
+        exec_refused(err);
     parsed_clear(&parsed);
     free(given.env.items);
     free(given.files.items);

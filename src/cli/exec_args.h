@@ -68,5 +68,9 @@ struct exec_args {
     bool is_json;
 };
 
-/* Runs it; the exit code, or a negative errno when nothing could be run. */
+/* Prints the document of a request that was refused before anything ran; where that fails, the
+ * error is told on stderr all the same. */
+void exec_refused(const struct gb_err *why);
+
+/* Runs it; the exit code, or a negative errno when nothing could be run and nothing was told. */
 int exec_run(const struct exec_args *args, const struct settings *settings, struct gb_err *err);

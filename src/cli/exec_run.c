@@ -19,6 +19,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/fd.h"
+#include "base/id.h"
 #include "box/box.h"
 #include "cli/command.h"
 #include "cli/exec_args.h"
@@ -161,6 +162,15 @@ static int print_json(const struct run_result *result, struct gb_err *err)
     return command_print(&text, err);
 }
 
+void exec_refused(const struct gb_err *why)
+{
+    struct run_result result = { .error = *why };
+    struct gb_err ignored = { 0 };
+
+    (void)id_make('r', result.id);
+    (void)print_json(&result, &ignored);
+}
+
 /* Names of files come from the box. */
 static void print_notes(const struct run_result *result)
 {
@@ -260,15 +270,18 @@ static int exit_code(const struct run_result *result, int r, const struct gb_err
     return code ? code : EXIT_FAILED;
 }
 
-/* The exit code; negative when there is an error that nobody got.  With --json the document tells
- * of a failed run. */
+/* The exit code.  With --json the document tells of a failed run. */
 static int tell(const struct exec_args *args, const struct settings *settings,
                 const struct run_result *result, int r, struct gb_err *err)
 {
     int code = exit_code(result, r, err);
 
-    if (args->is_json)
-        return print_json(result, err) < 0 ? err->code : code;
+    if (args->is_json && print_json(result, err) == 0)
+        return code;
+    if (args->is_json) {
+        term_error(err, settings->color, environ);
+        return EXIT_FAILED;
+    }
     print_notes(result);
     if (r < 0)
         term_error(err, settings->color, environ);
@@ -292,8 +305,10 @@ int exec_run(const struct exec_args *args, const struct settings *settings, stru
     r = execute(args, settings, &printer, signals, &result, err);
     print_rest(&printer);
     r = tell(args, settings, &result, r, err);
-    if (printer_check(&printer, err) < 0)
-        r = err->code;
+    if (printer_check(&printer, err) < 0) {
+        term_error(err, settings->color, environ);
+        r = EXIT_FAILED;
+    }
     run_result_clear(&result);
     return r;
 }

@@ -231,6 +231,32 @@ def test_files_that_cannot_be_copied(hello, option, value, part):
     refused(call(hello, "exec", option, value, "hello.py"), part)
 
 
+@pytest.mark.parametrize("words,part,code", [
+    (["nowhere.py"], "nowhere.py: No such file", 2), (["-l", "pyhton", "hello.py"], "unknown language", 2),
+    (["--memory", "lots", "hello.py"], "--memory: ", 2), (["--image", "foo", "hello.py"], "'host'", 2),
+    (["--env", "A", "hello.py"], "'A' is not NAME=VALUE", 2), (["--timeot", "3"], "unknown option", 2),
+    (["--backend", "docker", "hello.py"], "no docker backend", 2), (["--timeout"], "needs an argument", 2),
+    (["--backend", "disabled", "hello.py"], "running code is disabled", 125), ([], "what is to run?", 2),
+    (["--file", "nowhere", "hello.py"], "--file: nowhere", 2), (["--out", "x:/tmp", "hello.py"], "/tmp", 2),
+    (["--workspace", "nowhere", "hello.py"], "nowhere", 2), (["--require", "moat", "hello.py"], "moat", 2),
+])
+def test_with_json_every_refusal_is_a_document(hello, words, part, code):
+    for place_of_json in (["--json", *words], [*words, "--json"]):
+        if place_of_json[-2:] == ["--timeout", "--json"]:
+            continue  # there it is the argument
+        answer = call(hello, "exec", *place_of_json)
+        document = json.loads(answer.stdout)
+        assert answer.returncode == code and document["verdict"] == "sandbox_error", answer
+        assert part in document["error"]["message"] and "\n" not in document["error"]["message"]
+        assert document["schema"] == 1 and document["id"].startswith("r_") and document["receipt"] is None
+        assert (document["exit_code"], document["stdout"], document["files"]) == (None, "", [])
+        lines = answer.stderr.decode().splitlines()
+        assert lines[0].startswith("glovebox: ") and part in lines[0], answer
+        assert (document["error"]["remedy"] is not None) == (len(lines) == 2), answer
+    plain = call(hello, "exec", *words, *([] if "--timeout" in words else ["--", "--json"]))
+    assert plain.stdout == b"", "behind -- it is the program's"
+
+
 def test_files_that_may_not_be_read(hello, ordinary_user):
     (hello.cwd / "secret.py").write_text("print(1)\n")
     (hello.cwd / "secret.py").chmod(0o600)
