@@ -32,6 +32,7 @@ void assembly_clear(struct assembly *assembly)
     buf_clear(&assembly->text);
     buf_clear(&assembly->reasoning);
     buf_clear(&assembly->model);
+    repeat_clear(&assembly->repeat);
     *assembly = (struct assembly){ 0 };
 }
 

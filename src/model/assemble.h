@@ -17,6 +17,7 @@
 #include "base/buf.h"
 #include "model/fault.h"
 #include "model/model.h"
+#include "model/repeat.h"
 
 #define ASSEMBLY_TEXT_MAX  (4 << 20) /* of text, of reasoning, of all arguments of calls: bytes */
 #define ASSEMBLY_CALLS_MAX 64
@@ -67,6 +68,7 @@ struct assembly {
     enum assembly_think think;
     char held[16]; /* what may be part of a tag */
     size_t n_held;
+    struct repeat repeat; /* the wire's */
 };
 
 /* may_think: look for <think>. */

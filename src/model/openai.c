@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "json/utf8.h"
 #include "json/value.h"
 #include "json/writer.h"
 #include "model/assemble.h"
@@ -212,11 +213,51 @@ static int read_choice(struct assembly *assembly, const struct json_value *choic
     return r;
 }
 
+/* An event like the one before: only its text is read. */
+static int read_repeated(struct assembly *assembly, const char *literal, size_t len)
+{
+    cleanup_json struct json_value *json = NULL;
+    const char *text = literal + 1;
+    size_t text_len = len - 2;
+    int r;
+
+    if (!memchr(literal, '\\', len) && utf8_is_valid(text, text_len))
+        return assembly_text(assembly, text, text_len);
+    r = wire_parse(assembly, literal, len, &json);
+    if (r < 0)
+        return r;
+    text = json_str(json, &text_len);
+    return text ? assembly_text(assembly, text, text_len) : 0;
+}
+
+/* Remembers an event of which nothing but its text matters. */
+static void learn(struct assembly *assembly, const struct json_value *json, const char *data,
+                  size_t len)
+{
+    const struct json_value *choice = json_path(json, "choices/0");
+    const struct json_value *delta = wire_member(choice, "delta");
+    size_t text_len = 0;
+    const char *text = json_str(json_get(delta, "content"), &text_len);
+
+    if (!text || assembly->repeat.n_holes > 0 || wire_member(choice, "finish_reason") ||
+        wire_member(json, "usage") || wire_member(json, "x_groq") ||
+        wire_member(delta, "tool_calls") || wire_member(delta, "refusal") ||
+        wire_member(delta, "reasoning") || wire_member(delta, "reasoning_content"))
+        return;
+    repeat_learn(&assembly->repeat, data, len, text, text_len);
+}
+
 static int openai_event(struct assembly *assembly, const char *data, size_t len)
 {
     cleanup_json struct json_value *json = NULL;
     const struct json_value *usage;
+    const char *literal = NULL;
+    size_t literal_len = 0;
     int r;
+
+    if (repeat_fits(&assembly->repeat, data, len, &literal, &literal_len))
+        return read_repeated(assembly, literal, literal_len);
+    assembly->repeat.n_holes = 0;
 
     if (len == strlen("[DONE]") && memcmp(data, "[DONE]", len) == 0) {
         assembly->is_done = true;
@@ -232,6 +273,7 @@ static int openai_event(struct assembly *assembly, const char *data, size_t len)
     wire_model(assembly, json_get(json, "model"));
     usage = wire_member(json, "usage");
     read_usage(assembly, usage ? usage : json_path(json, "x_groq/usage"));
+    learn(assembly, json, data, len);
     return read_choice(assembly, json_path(json, "choices/0"));
 }
 

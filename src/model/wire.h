@@ -33,7 +33,8 @@ struct wire {
 
     /* Appends the request's JSON. */
     int (*body)(const struct wire_ask *ask, struct buf *ret, struct gb_err *err);
-    /* One event of the stream, or the whole of an answer that was not streamed. */
+    /* One event of the stream, or the whole of an answer that was not streamed; data[len] is a
+     * NUL. */
     int (*event)(struct assembly *assembly, const char *data, size_t len);
 };
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz/fuzz_model_stream.c - any bytes as a model's stream, in one piece and in pieces.
  *
- * The first byte says which wire it is, whether <think> counts and how long the pieces are.  Both
- * readings end alike and make the same answer: text and reasoning that are UTF-8 without NULs and
+ * The first byte says which wire it is, whether <think> counts and how long the pieces are; in the
+ * second reading every event is parsed in full (model/repeat.h).  Both end alike and make the same
+ * answer: text and reasoning that are UTF-8 without NULs and
  * what the sink was told, no more calls and tokens than allowed.  The same bytes are read as the
  * body of an error and as a list of models, too. */
 #include <stdbool.h>
@@ -21,6 +22,7 @@ struct reading {
     struct assembly assembly;
     struct buf told;
     struct buf thought;
+    bool is_plain; /* no event is compared with the one before */
     int r;
 };
 
@@ -44,6 +46,8 @@ static int on_event(void *user, const struct sse_event *event)
 {
     struct reading *reading = user;
 
+    if (reading->is_plain)
+        repeat_clear(&reading->assembly.repeat);
     return reading->wire->event(&reading->assembly, event->data, event->len);
 }
 
@@ -58,6 +62,7 @@ static void read_stream(struct reading *reading, uint8_t how, const char *bytes,
         .wire = how & 1 ? &wire_anthropic : &wire_openai,
         .told = BUF_INIT(ASSEMBLY_TEXT_MAX),
         .thought = BUF_INIT(ASSEMBLY_TEXT_MAX),
+        .is_plain = piece < len,
     };
     assembly_init(&reading->assembly, &sink, how & 2);
     sse_init(&sse, WIRE_EVENT_MAX, on_event, reading);

@@ -108,6 +108,18 @@ static void take(struct trial *trial, struct model_answer *answer)
     "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"" reason "\"}]}\n\n"
 #define DONE "data: [DONE]\n\n"
 
+/* How a stream of either wire fails. */
+static void expect_fault(const struct wire *wire, const char *stream, enum fault_kind kind,
+                         int status)
+{
+    cleanup_trial struct trial trial;
+
+    assert_true(feed(&trial, wire, stream, 13) < 0);
+    if (trial.assembly.fault.kind != kind)
+        fail_msg("kind %d of: %s", trial.assembly.fault.kind, stream);
+    assert_int_equal(trial.assembly.fault.status, status);
+}
+
 /* ---- OpenAI's wire -------------------------------------------------------------------------- */
 
 static const char usual_stream[] =
@@ -137,6 +149,50 @@ static void a_torn_stream_gives_the_same_answer(void **state)
         assert_int_equal(answer.usage.cached, 8);
         model_answer_clear(&answer);
     }
+}
+
+/* Events that differ in their text only are not parsed in full: with the same result. */
+static void repeated_events_are_read_as_others_are(void **state)
+{
+#define PADDED(text, padding)                                           \
+    "data: {\"id\":\"x\",\"choices\":[{\"delta\":{\"content\": \"" text \
+    "\"},\"finish_reason\":null}],"                                     \
+    "\"obfuscation\":\"" padding "\"}\n\n"
+    static const struct {
+        const char *stream;
+        const char *text;
+    } cases[] = {
+        { PADDED("a", "") PADDED("bb", "xyz") PADDED("\\u00e9\\n\\\"", "q") PADDED("", "")
+              PADDED("\xff"
+                     "c",
+                     "w") DONE,
+          "abb\xc3\xa9\n\"\xef\xbf\xbd"
+          "c" },
+        { PADDED("a", "x") PADDED("b", "\\\\") PADDED("c", "x") DONE, "abc" },
+        { DELTA("{\"content\":\"a\"}") DELTA("{\"content\":\"b\",\"refusal\":\"c\"}") DONE, "abc" },
+        { DELTA("{\"x\":{\"content\":\"a\"},\"content\":\"a\"}")
+              DELTA("{\"x\":{\"content\":\"b\"},\"content\":\"a\"}")
+                  DELTA("{\"x\":{\"content\":\"b\"},\"content\":\"c\"}") DONE,
+          "aac" },
+        { DELTA("{\"x\":{\"content\":\"a\"},\"\\u0063ontent\":\"a\"}")
+              DELTA("{\"x\":{\"content\":\"b\"},\"\\u0063ontent\":\"a\"}") DONE,
+          "aa" },
+        { DELTA("{\"reasoning\":\"r\",\"content\":\"a\"}")
+              DELTA("{\"reasoning\":\"r\",\"content\":\"b\"}") DONE,
+          "ab" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < N_ELEMENTS(cases); i++) {
+        cleanup_trial struct trial trial;
+
+        assert_int_equal(feed(&trial, &wire_openai, cases[i].stream, 1000), 0);
+        assert_string_equal(text_of(&trial.assembly.text), cases[i].text);
+    }
+    expect_fault(&wire_openai, PADDED("a", "") PADDED("b\\x", ""), FAULT_GARBLED, 0);
+    expect_fault(&wire_openai, PADDED("a", "") PADDED("b\n", ""), FAULT_GARBLED, 0);
+    expect_fault(&wire_openai, PADDED("a", "") PADDED("\\ud800", ""), FAULT_GARBLED, 0);
+#undef PADDED
 }
 
 static void tool_calls_come_interleaved(void **state)
@@ -305,18 +361,6 @@ static void a_cost_that_the_server_tells_is_kept(void **state)
     trial_clear(&trial);
     assert_int_equal(feed(&trial, &wire_openai, odd, 1000), 0);
     assert_false(trial.assembly.usage.has_cost);
-}
-
-/* How a stream of either wire fails. */
-static void expect_fault(const struct wire *wire, const char *stream, enum fault_kind kind,
-                         int status)
-{
-    cleanup_trial struct trial trial;
-
-    assert_true(feed(&trial, wire, stream, 13) < 0);
-    if (trial.assembly.fault.kind != kind)
-        fail_msg("kind %d of: %s", trial.assembly.fault.kind, stream);
-    assert_int_equal(trial.assembly.fault.status, status);
 }
 
 static void broken_streams_are_failures(void **state)
@@ -675,6 +719,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_torn_stream_gives_the_same_answer),
+        cmocka_unit_test(repeated_events_are_read_as_others_are),
         cmocka_unit_test(tool_calls_come_interleaved),
         cmocka_unit_test(tool_calls_of_clones_are_told_apart),
         cmocka_unit_test(reasoning_is_told_apart_under_all_its_names),
