@@ -180,7 +180,7 @@ static const char *no_rest(const struct chat *chat, const struct assembly *assem
     if (assembly->text.len == 0)
         return "the answer was cut at the limit of tokens, and nothing more came";
     if (chat->n_rounds > RESTS_MAX)
-        return "the answer does not end";
+        return "the answer was cut at the limit of tokens, and its rests too; allow more";
     return NULL;
 }
 

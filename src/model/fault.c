@@ -95,11 +95,12 @@ static void show(char *text, size_t size, const char *said, size_t len)
     size_t n = 0;
 
     for (size_t i = 0; i < len && n + 1 < size; i++) {
-        bool is_blank = (unsigned char)said[i] <= ' ';
+        char c = said[i];
 
-        if (is_blank && (n == 0 || text[n - 1] == ' '))
-            continue;
-        text[n++] = is_blank || said[i] == 0x7f ? ' ' : said[i];
+        if ((unsigned char)c <= ' ' || c == 0x7f)
+            c = ' ';
+        if (c != ' ' || (n > 0 && text[n - 1] != ' '))
+            text[n++] = c;
     }
     while (n > 0 && (text[n - 1] == ' ' || text[n - 1] == '.'))
         n--;

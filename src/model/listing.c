@@ -71,8 +71,7 @@ int listing_read(const char *text, size_t len, struct listing *ret, struct gb_er
     if (json_kind(models) != JSON_ARRAY)
         return gb_fail(err, -EPROTO, GB_BLAME_PEER, "not a list of models");
     ret->names = calloc(LISTING_MAX + 1, sizeof(*ret->names));
-    if (!ret->names)
-        r = -ENOMEM;
+    r = ret->names ? 0 : -ENOMEM;
     for (size_t i = 0; r == 0 && i < json_count(models) && ret->n < LISTING_MAX; i++)
         r = add_name(ret, json_at(models, i));
     if (r < 0) {
@@ -85,7 +84,7 @@ int listing_read(const char *text, size_t len, struct listing *ret, struct gb_er
 
 void listing_clear(struct listing *listing)
 {
-    for (size_t i = 0; i < listing->n; i++)
+    for (size_t i = 0; listing->names && i < listing->n; i++)
         free(listing->names[i]);
     free(listing->names);
     *listing = (struct listing){ 0 };

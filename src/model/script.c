@@ -313,7 +313,7 @@ int script_read(const char *name, const char *text, size_t len, struct script *r
 
 void script_clear(struct script *script)
 {
-    for (size_t i = 0; i < script->n; i++) {
+    for (size_t i = 0; script->rules && i < script->n; i++) {
         struct script_rule *rule = &script->rules[i];
 
         for (size_t j = 0; j < rule->n_conditions; j++)

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/path.h"
 #include "json/value.h"
 #include "model/assemble.h"
 #include "model/fault.h"
@@ -398,6 +399,18 @@ static int settle_name(struct model *model, const struct model_spec *spec, struc
     return r;
 }
 
+/* llama.cpp's models are named by the path of their file. */
+static int settle_label(struct model *model, struct gb_err *err)
+{
+    const char *name = model->name[0] == '/' ? path_base(model->name) : model->name;
+
+    if (asprintf(&model->label, "%s/%s", model->provider->name, name) < 0) {
+        model->label = NULL;
+        return no_memory(err);
+    }
+    return 0;
+}
+
 static int server_open(struct model *model, const struct model_spec *spec, struct gb_err *err)
 {
     const struct provider *provider = model->provider;
@@ -422,11 +435,7 @@ static int server_open(struct model *model, const struct model_spec *spec, struc
         r = http_client_new(&server->client, err);
     if (r == 0)
         r = settle_name(model, spec, err);
-    if (r == 0 && asprintf(&model->label, "%s/%s", provider->name, model->name) < 0) {
-        model->label = NULL;
-        r = no_memory(err);
-    }
-    return r;
+    return r == 0 ? settle_label(model, err) : r;
 }
 
 static void wipe(char *secret)

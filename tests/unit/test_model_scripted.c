@@ -496,7 +496,7 @@ static void a_cut_answer_is_never_handed_out(void **state)
         const char *says;
     } cases[] = {
         { "answer\n finish: cut\n<<<\na\n>>>\nanswer\n after: a\n finish: cut\n<<<\na\n>>>\n",
-          "does not end" },
+          "its rests too" },
         { "answer\n finish: cut\n think: hm\n", "went into reasoning" },
         { "answer\n finish: cut\n call: add {\n", "tool call" },
         { "answer\n finish: cut\n<<<\na\n>>>\nanswer\n after: a\n finish: cut\n", "nothing more" },
