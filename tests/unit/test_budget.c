@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* unit/test_budget.c - when a task has had enough, and what people are told. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "agent/budget.h"
+#include "base/err.h"
+
+#include <cmocka.h>
+
+static void expect_end(const struct budget *budget, enum budget_item next, const char *text)
+{
+    struct gb_err err = { 0 };
+
+    assert_int_equal(budget_check(budget, next, &err), -EDQUOT);
+    assert_int_equal(err.blame, GB_BLAME_CALLER);
+    assert_string_equal(err.msg, text);
+}
+
+static void a_new_budget_has_room_for_everything(void **state)
+{
+    struct budget budget = budget_default();
+
+    (void)state;
+    for (int i = 0; i < N_BUDGET_ITEMS; i++) {
+        assert_int_equal(budget_check(&budget, (enum budget_item)i, NULL), 0);
+        assert_true(budget_left(&budget, (enum budget_item)i) == budget.limits[i]);
+    }
+}
+
+static void steps_end(void **state)
+{
+    struct budget budget = budget_default();
+
+    (void)state;
+    for (int i = 0; i < 25; i++) {
+        assert_int_equal(budget_check(&budget, BUDGET_STEPS, NULL), 0);
+        budget_spend_step(&budget);
+    }
+    expect_end(&budget, BUDGET_STEPS,
+               "the task has used 25 steps, and may use 25; --max-steps raises that");
+    assert_int_equal(budget_check(&budget, BUDGET_ATTEMPTS, NULL), 0);
+}
+
+static void every_step_has_its_attempts(void **state)
+{
+    struct budget budget = budget_default();
+
+    (void)state;
+    budget.limits[BUDGET_ATTEMPTS] = 2;
+    budget_spend_step(&budget);
+    budget_spend_attempt(&budget);
+    assert_int_equal(budget_check(&budget, BUDGET_ATTEMPTS, NULL), 0);
+    budget_spend_attempt(&budget);
+    expect_end(&budget, BUDGET_ATTEMPTS,
+               "the task has used 2 attempts, and may use 2; --max-attempts raises that");
+    assert_int_equal(budget_check(&budget, BUDGET_STEPS, NULL), 0);
+    budget_spend_step(&budget);
+    assert_int_equal(budget_check(&budget, BUDGET_ATTEMPTS, NULL), 0);
+    assert_int_equal(budget_left(&budget, BUDGET_ATTEMPTS), 2);
+}
+
+static void tokens_money_and_time_end_everything(void **state)
+{
+    struct budget budget = budget_default();
+
+    (void)state;
+    budget_spend_tokens(&budget, 1999999);
+    assert_int_equal(budget_check(&budget, BUDGET_TOKENS, NULL), 0);
+    budget_spend_tokens(&budget, 2);
+    expect_end(&budget, BUDGET_STEPS,
+               "the task has used 2000001 tokens, and may use 2000000; --max-tokens raises that");
+    budget = budget_default();
+    budget_spend_money(&budget, 5019999);
+    expect_end(&budget, BUDGET_ATTEMPTS,
+               "the task has used $5.01 of money, and may use $5.00; --max-cost raises that");
+    budget = budget_default();
+    budget_spend_time(&budget, 3600000);
+    expect_end(
+        &budget, BUDGET_TOKENS,
+        "the task has used 60 min 0 s of time, and may use 60 min 0 s; --max-time raises that");
+    budget.limits[BUDGET_TIME] = 1500;
+    expect_end(&budget, BUDGET_TIME,
+               "the task has used 60 min 0 s of time, and may use 1.500 s; --max-time raises that");
+}
+
+static void what_is_too_much_to_count_stays_too_much(void **state)
+{
+    struct budget budget = budget_default();
+
+    (void)state;
+    budget_spend_tokens(&budget, UINT64_MAX);
+    budget_spend_tokens(&budget, UINT64_MAX);
+    assert_true(budget.spent[BUDGET_TOKENS] == UINT64_MAX);
+    assert_int_equal(budget_left(&budget, BUDGET_TOKENS), 0);
+    assert_int_equal(budget_check(&budget, BUDGET_TOKENS, NULL), -EDQUOT);
+}
+
+static void a_limit_of_nothing_allows_nothing(void **state)
+{
+    struct budget budget = budget_default();
+
+    (void)state;
+    budget.limits[BUDGET_MONEY] = 0;
+    assert_int_equal(budget_check(&budget, BUDGET_STEPS, NULL), -EDQUOT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_new_budget_has_room_for_everything),
+        cmocka_unit_test(steps_end),
+        cmocka_unit_test(every_step_has_its_attempts),
+        cmocka_unit_test(tokens_money_and_time_end_everything),
+        cmocka_unit_test(what_is_too_much_to_count_stays_too_much),
+        cmocka_unit_test(a_limit_of_nothing_allows_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
