@@ -64,3 +64,30 @@ int gb_wrap(struct gb_err *err, int code, const char *fmt, ...)
     memcpy(err->msg + len, ": ", 2);
     return code;
 }
+
+size_t gb_err_len(const struct gb_err *err)
+{
+    const char *remedy = strstr(err->msg, GB_REMEDY);
+
+    return remedy ? (size_t)(remedy - err->msg) : strlen(err->msg);
+}
+
+const char *gb_err_remedy(const struct gb_err *err)
+{
+    static const struct {
+        int code;
+        const char *remedy;
+    } table[] = {
+        { -EMFILE, "raise the limit of open files: ulimit -n 1024" },
+        { -ENFILE,
+          "this machine has too many open files: raise fs.file-max, or end some programs" },
+    };
+    const char *remedy = strstr(err->msg, GB_REMEDY);
+
+    if (remedy)
+        return remedy + strlen(GB_REMEDY);
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+        if (err->blame == GB_BLAME_HOST && err->code == table[i].code)
+            return table[i].remedy;
+    return NULL;
+}

@@ -8,6 +8,8 @@
  */
 #pragma once
 
+#include <stddef.h>
+
 /* Who can repair it: decides exit code, HTTP status and whether a retry makes sense. */
 enum gb_blame {
     GB_BLAME_NONE,
@@ -17,10 +19,13 @@ enum gb_blame {
     GB_BLAME_BUG,    /* glovebox itself is wrong */
 };
 
+/* What separates the two lines of a text: what is wrong, and what helps. */
+#define GB_REMEDY "\nremedy: "
+
 struct gb_err {
     int code; /* 0 or a negative errno value, equal to what was returned */
     enum gb_blame blame;
-    char msg[480]; /* outermost context first */
+    char msg[480]; /* outermost context first; perhaps a remedy behind it */
 };
 
 /* Sets code (negative errno), blame and text. */
@@ -33,3 +38,10 @@ int gb_fail_sys(struct gb_err *err, const char *fmt, ...) __attribute__((format(
 /* Prepends "context: ".  When the whole is too long the context is cut, the cause stays. */
 int gb_wrap(struct gb_err *err, int code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* The length of the text without its remedy. */
+size_t gb_err_len(const struct gb_err *err);
+
+/* What the text says that helps; else what helps whenever this machine has run out of what the code
+ * names; else NULL. */
+const char *gb_err_remedy(const struct gb_err *err);

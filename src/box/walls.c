@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -40,6 +41,20 @@ const char *wall_keeps(enum wall wall)
 const char *wall_remedy(enum wall wall)
 {
     return rows[wall].remedy;
+}
+
+const char *wall_remedy_for(enum wall wall, const char *user, char text[static WALL_REMEDY_MAX])
+{
+    static const char mark[] = "USER";
+    const char *remedy = rows[wall].remedy;
+    const char *at = strstr(remedy, mark);
+
+    if (at)
+        (void)snprintf(text, WALL_REMEDY_MAX, "%.*s%.100s%s", (int)(at - remedy), remedy, user,
+                       at + strlen(mark));
+    else
+        (void)snprintf(text, WALL_REMEDY_MAX, "%s", remedy);
+    return text;
 }
 
 static wall_set wall_by_name(const char *name, size_t len)

@@ -20,7 +20,11 @@ typedef uint32_t wall_set;
 
 const char *wall_name(enum wall wall);
 const char *wall_keeps(enum wall wall);
-const char *wall_remedy(enum wall wall);
+const char *wall_remedy(enum wall wall); /* names the user it is for as USER */
+
+/* The remedy with a user's name in it. */
+#define WALL_REMEDY_MAX 512
+const char *wall_remedy_for(enum wall wall, const char *user, char text[static WALL_REMEDY_MAX]);
 
 /* "all", "none" or names with commas; an unknown name is an error that lists the known ones. */
 int walls_parse(const char *text, wall_set *ret, struct gb_err *err);

@@ -14,6 +14,8 @@ static const struct opt options[] = {
       .help = "print the steps that build a box, and build none" },
     { OPT_TEXT, "delegate", .offset = offsetof(struct doctor_args, delegate), .arg = "USER",
       .help = "as root: make groups for the limits of USER's boxes" },
+    { OPT_TEXT, "undelegate", .offset = offsetof(struct doctor_args, undelegate), .arg = "USER",
+      .help = "as root: remove them again" },
     { OPT_KEY, .key = KEY_BACKEND },
     { OPT_KEY, .key = KEY_TOOLCHAINS },
     { OPT_KEY, .key = KEY_COLOR },
@@ -22,16 +24,22 @@ static const struct opt options[] = {
 };
 
 /* A user's name is handed to look-ups and file names: never a path, never an option. */
+static int check_user(const char *option, const char *user, struct gb_err *err)
+{
+    if (!user || (*user && *user != '-' && !strpbrk(user, "/:\n")))
+        return 0;
+    return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "%s: '%.100s' is no user's name", option, user);
+}
+
 static int check(const struct doctor_args *args, struct gb_err *err)
 {
-    if (!args->delegate)
-        return 0;
-    if (args->wants_plan)
-        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "--delegate and --plan exclude each other");
-    if (!*args->delegate || *args->delegate == '-' || strpbrk(args->delegate, "/:\n"))
-        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "--delegate: '%.100s' is no user's name",
-                       args->delegate);
-    return 0;
+    int r;
+
+    if (!!args->delegate + !!args->undelegate + args->wants_plan > 1)
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
+                       "--delegate, --undelegate and --plan exclude each other");
+    r = check_user("--delegate", args->delegate, err);
+    return r < 0 ? r : check_user("--undelegate", args->undelegate, err);
 }
 
 static int doctor_call(const struct call *call, struct gb_err *err)

@@ -9,8 +9,9 @@ struct settings;
 
 struct doctor_args {
     bool is_json;
-    bool wants_plan;      /* print the plan of a box, build nothing */
-    const char *delegate; /* make groups for this user; NULL: only look */
+    bool wants_plan;        /* print the plan of a box, build nothing */
+    const char *delegate;   /* make groups for this user; NULL: only look */
+    const char *undelegate; /* remove them again */
 };
 
 /* The exit code: 0, or 1 when the backend of the settings cannot work; or a negative errno. */

@@ -18,6 +18,7 @@
 #include "cli/doctor_host.h"
 #include "cli/exec_spec.h"
 #include "cli/term.h"
+#include "cli/term_filter.h"
 #include "conf/settings.h"
 #include "json/writer.h"
 
@@ -33,29 +34,61 @@ static int show_plan(const struct box_spec *spec, struct gb_err *err)
     return r < 0 ? r : command_print(&text, err);
 }
 
-static int delegate(const char *user, struct gb_err *err)
+/* The ids of a user whom root is to give groups, or take them from. */
+static int find_user(const char *option, const char *user, uid_t *ret_uid, gid_t *ret_gid,
+                     struct gb_err *err)
 {
     char room[4096];
-    char where[2048] = "";
     struct passwd pwd;
     struct passwd *found = NULL;
-    int r;
 
     if (geteuid() != 0)
         return gb_fail(err, -EPERM, GB_BLAME_CALLER,
-                       "only root can give groups away\nremedy: sudo glovebox doctor --delegate %s",
+                       "only root can give groups away\nremedy: sudo glovebox doctor %s %s", option,
                        user);
     if (getpwnam_r(user, &pwd, room, sizeof(room), &found) != 0 || !found)
         return gb_fail(err, -ENOENT, GB_BLAME_CALLER, "there is no user '%s'", user);
     if (pwd.pw_uid == 0)
         return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "root needs no groups of its own");
-    r = hierarchies_delegate(pwd.pw_uid, pwd.pw_gid, where, sizeof(where), err);
+    *ret_uid = pwd.pw_uid;
+    *ret_gid = pwd.pw_gid;
+    return 0;
+}
+
+static int delegate(const char *user, struct gb_err *err)
+{
+    cleanup_buf struct buf text = BUF_INIT(TEXT_MAX);
+    char where[2048] = "";
+    uid_t uid;
+    gid_t gid;
+    int r = find_user("--delegate", user, &uid, &gid, err);
+
+    if (r == 0)
+        r = hierarchies_delegate(uid, gid, where, sizeof(where), err);
     if (r < 0)
         return r;
-    (void)printf("boxes of %s are limited in: %s\n"
-                 "(until the next boot; run this again then, from a boot script for instance)\n",
-                 user, where);
-    return 0;
+    (void)buf_printf(&text,
+                     "boxes of %s are limited in: %s\n"
+                     "(until the next boot; run this again then, from a boot script for instance)\n"
+                     "to undo it: glovebox doctor --undelegate %s\n",
+                     user, where, user);
+    return command_print(&text, err);
+}
+
+static int undelegate(const char *user, struct gb_err *err)
+{
+    cleanup_buf struct buf text = BUF_INIT(TEXT_MAX);
+    unsigned n = 0;
+    uid_t uid;
+    gid_t gid;
+    int r = find_user("--undelegate", user, &uid, &gid, err);
+
+    if (r == 0)
+        r = hierarchies_undelegate(uid, &n, err);
+    if (r < 0)
+        return r;
+    (void)buf_printf(&text, n ? "%s has no groups any more\n" : "%s had no groups\n", user);
+    return command_print(&text, err);
 }
 
 /* ---- the report ----------------------------------------------------------------------------- */
@@ -69,11 +102,24 @@ struct report {
 
 static bool is_fit(const struct report *report)
 {
-    return report->settings->backend != BACKEND_DISABLED && !report->broken;
+    return report->settings->backend != BACKEND_DISABLED && !report->broken &&
+           !report->survey.trouble.code;
+}
+
+static void json_trouble(struct json_writer *w, const struct gb_err *trouble)
+{
+    if (!trouble->code)
+        return;
+    json_object_begin(w, "error");
+    json_put_bytes(w, "message", trouble->msg, gb_err_len(trouble));
+    json_put_str(w, "remedy", gb_err_remedy(trouble));
+    json_object_end(w);
 }
 
 static void json_walls(struct json_writer *w, const struct report *report)
 {
+    char remedy[WALL_REMEDY_MAX];
+
     json_object_begin(w, "walls");
     for (enum wall wall = 0; wall < N_WALLS; wall++) {
         bool is_missing = report->survey.missing & 1u << wall;
@@ -83,7 +129,7 @@ static void json_walls(struct json_writer *w, const struct report *report)
         json_put_str(w, "keeps", wall_keeps(wall));
         if (is_missing) {
             json_put_str(w, "reason", report->survey.reasons[wall]);
-            json_put_str(w, "remedy", wall_remedy(wall));
+            json_put_str(w, "remedy", native_remedy(wall, remedy));
         }
         json_object_end(w);
     }
@@ -120,6 +166,7 @@ static int report_json(const struct report *report, struct gb_err *err)
     json_put_str(&w, "groups", report->survey.layout);
     json_put_bool(&w, "groups_of_runs", report->survey.groups_runs);
     json_put_u64(&w, "landlock", report->survey.landlock);
+    json_trouble(&w, &report->survey.trouble);
     json_walls(&w, report);
     json_programs(&w, report);
     json_object_begin(&w, "docker");
@@ -136,8 +183,27 @@ static int report_json(const struct report *report, struct gb_err *err)
     return command_print(&text, err);
 }
 
+static void text_trouble(struct buf *text, const struct term *term, const struct gb_err *trouble)
+{
+    const char *remedy = gb_err_remedy(trouble);
+
+    if (!trouble->code)
+        return;
+    (void)buf_printf(text,
+                     "%sNo box could be tried%s\n            why:    ", term_on(term, TERM_RED),
+                     term_off(term));
+    (void)term_filter_line(trouble->msg, gb_err_len(trouble), text);
+    if (remedy) {
+        (void)buf_puts(text, "\n            remedy: ");
+        (void)term_filter_line(remedy, strlen(remedy), text);
+    }
+    (void)buf_putc(text, '\n');
+}
+
 static void text_walls(struct buf *text, const struct term *term, const struct report *report)
 {
+    char remedy[WALL_REMEDY_MAX];
+
     (void)buf_printf(text, "%sWalls%s\n", term_on(term, TERM_BOLD), term_off(term));
     for (enum wall wall = 0; wall < N_WALLS; wall++) {
         bool is_missing = report->survey.missing & 1u << wall;
@@ -151,7 +217,7 @@ static void text_walls(struct buf *text, const struct term *term, const struct r
                          wall_keeps(wall));
         if (is_missing)
             (void)buf_printf(text, "            why:    %s\n            remedy: %s\n",
-                             report->survey.reasons[wall], wall_remedy(wall));
+                             report->survey.reasons[wall], native_remedy(wall, remedy));
     }
 }
 
@@ -183,6 +249,7 @@ static int report_text(const struct report *report, struct gb_err *err)
                      backend_choice_name(report->settings->backend), report->survey.layout,
                      report->survey.groups_runs ? "" : " (runs are counted with their box)",
                      report->survey.landlock, geteuid() == 0 ? "root" : "an ordinary user");
+    text_trouble(&text, &term, &report->survey.trouble);
     text_walls(&text, &term, report);
     text_programs(&text, &term, report);
     (void)buf_printf(&text, "%sDocker%s %s\n", term_on(&term, TERM_BOLD), term_off(&term),
@@ -208,6 +275,8 @@ int doctor_run(const struct doctor_args *args, const struct settings *settings, 
 
     if (args->delegate)
         return delegate(args->delegate, err);
+    if (args->undelegate)
+        return undelegate(args->undelegate, err);
     if (args->wants_plan)
         return show_plan(&spec, err);
     report = calloc(1, sizeof(*report));

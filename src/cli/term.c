@@ -65,16 +65,14 @@ const char *term_off(const struct term *term)
 void term_error(const struct gb_err *err, enum color_mode color, char *const *env)
 {
     cleanup_buf struct buf text = BUF_INIT(16 * sizeof(err->msg));
-    const char *remedy = strstr(err->msg, TERM_REMEDY);
-    size_t len = remedy ? (size_t)(remedy - err->msg) : strlen(err->msg);
+    const char *remedy = gb_err_remedy(err);
     struct term term;
 
     term_init(&term, STDERR_FILENO, color, env);
     buf_printf(&text, "%sglovebox:%s ", term_on(&term, TERM_RED), term_off(&term));
-    term_filter_line(err->msg, len, &text);
+    term_filter_line(err->msg, gb_err_len(err), &text);
     buf_putc(&text, '\n');
     if (remedy) {
-        remedy += strlen(TERM_REMEDY);
         buf_puts(&text, "  remedy: ");
         term_filter_line(remedy, strlen(remedy), &text);
         buf_putc(&text, '\n');

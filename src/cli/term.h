@@ -34,10 +34,7 @@ void term_init(struct term *term, int fd, enum color_mode color, char *const *en
 const char *term_on(const struct term *term, enum term_style style);
 const char *term_off(const struct term *term);
 
-/* What separates the two lines of an error's text. */
-#define TERM_REMEDY "\nremedy: "
-
-/* On stderr: "glovebox: message", and the remedy, if the text has one, on a line of its own.
+/* On stderr: "glovebox: message", and the remedy, if there is one, on a line of its own.
  * Control bytes are made visible, other newlines too. */
 void term_error(const struct gb_err *err, enum color_mode color, char *const *env);
 

@@ -76,7 +76,7 @@ static int read_open(int fd, const char *path, bool is_operators, struct buf *re
     if (n < 0)
         return gb_fail(err, (int)n, GB_BLAME_HOST, "%s: %s", path, strerror((int)-n));
     if (n > st.st_size)
-        return gb_fail(err, -EAGAIN, GB_BLAME_HOST, "%s: changed while it was read", path);
+        return gb_fail(err, -EIO, GB_BLAME_HOST, "%s: changed while it was read", path);
     ret->len += (size_t)n;
     ret->data[ret->len] = '\0';
     return 1;

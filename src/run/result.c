@@ -274,21 +274,23 @@ static int put_steps(struct json_writer *w, const struct run_result *result, uns
     return r;
 }
 
-/* What separates the two lines of an error's text. */
-static const char remedy_mark[] = "\nremedy: ";
+/* The error's own, which may name the user; a wall's whole one where the text was cut short. */
+static const char *remedy_of(const struct run_result *result)
+{
+    const char *told = gb_err_remedy(&result->error);
+    const char *walls = result->has_broken ? wall_remedy(result->broken) : NULL;
+
+    return walls && (!told || strncmp(walls, told, strlen(told)) == 0) ? walls : told;
+}
 
 static void put_error(struct json_writer *w, const struct run_result *result)
 {
-    const char *msg = result->error.msg;
-    const char *mark = strstr(msg, remedy_mark);
-    const char *remedy = mark ? mark + strlen(remedy_mark) : NULL;
-
     if (result->error.code == 0)
         return;
     json_object_begin(w, "error");
     json_put_str(w, "wall", result->has_broken ? wall_name(result->broken) : NULL);
-    json_put_bytes(w, "message", msg, mark ? (size_t)(mark - msg) : strlen(msg));
-    json_put_str(w, "remedy", result->has_broken ? wall_remedy(result->broken) : remedy);
+    json_put_bytes(w, "message", result->error.msg, gb_err_len(&result->error));
+    json_put_str(w, "remedy", remedy_of(result));
     json_object_end(w);
 }
 

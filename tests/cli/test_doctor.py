@@ -151,6 +151,8 @@ def test_the_plan_shows_toolchains():
     (["--plan", "--delegate", "x"], "exclude"), (["--delegate", ""], "no user's name"),
     (["--delegate", "../x"], "no user's name"), (["--delegate", "-x"], "-x"),
     (["--delegate", "no-such-user"], "no-such-user"),
+    (["--undelegate", "no-such-user"], "no-such-user"), (["--undelegate", "/x"], "no user's name"),
+    (["--undelegate", "x", "--delegate", "x"], "exclude"),
     (["--delegate", "root"], "root"), (["extra"], "extra"), (["--delegate"], "--delegate"),
 ])
 def test_wrong_words(words, part):
@@ -189,6 +191,7 @@ def test_without_subordinate_ids_the_wall_is_named_with_its_remedy():
         wall = document["walls"]["uid_range"]
         assert (code, document["ok"], wall["ok"]) == (1, False, False), document
         assert wall["reason"] and "usermod --add-subuids" in wall["remedy"]
+        assert wall["remedy"].endswith(f" {user.name}"), wall
         text = doctor(as_user=user).out.decode()
         assert "missing uid_range" in " ".join(text.split()) and "usermod --add-subuids" in text
         refused = box.run("echo started", language="sh", as_user=user)
@@ -206,7 +209,9 @@ def test_without_groups_runs_are_refused_unless_the_operator_allows_it():
             assert document["walls"][name]["ok"] == (name not in LIMITS), name
         for name in LIMITS:
             remedy = document["walls"][name]["remedy"]
-            assert "doctor --delegate" in remedy and "systemd-run" in remedy
+            assert f"doctor --delegate {user.name}'" in remedy and "systemd-run" in remedy
+            own = "/sys/fs/cgroup" if document["groups"] == "v2" else f"/sys/fs/cgroup/{name}"
+            assert document["walls"][name]["reason"].startswith(f"{own}"), document["walls"][name]
         refused = box.run("echo started", language="sh", as_user=user)
         assert (refused.returncode, refused.verdict, refused.stdout) == (125, "sandbox_error", ""), refused
         assert refused.error["wall"] in LIMITS and "--delegate" in refused.error["remedy"], refused
@@ -265,6 +270,28 @@ def test_root_delegates_and_the_user_is_fit_then():
             again = doctor("--delegate", user.name)
             assert again.returncode == 0, again
         assert doctor(as_user=user).returncode == 1
+
+
+def test_what_root_delegated_can_be_taken_back():
+    with user_made("undeleg") as user, delegated(user) as (done, made):
+        assert f"doctor --undelegate {user.name}" in done.out.decode(), done
+        with box.start("echo up; sleep 1000", language="sh", as_user=user) as living:
+            living.expect(b"up")
+            busy = doctor("--undelegate", user.name)
+            assert busy.returncode == 125 and b"boxes of this user are running" in busy.err, busy
+            living.process.terminate()
+            living.process.wait(30)
+        host.until(lambda: not any(os.path.isdir(f"{folder}/{name}") for folder in made
+                                   for name in os.listdir(folder)), 10)
+        os.mkdir(f"{made[0]}/left")
+        gone = doctor("--undelegate", user.name)
+        assert (gone.returncode, gone.err) == (0, b""), gone
+        assert not any(os.path.exists(folder) for folder in made)
+        assert doctor(as_user=user).returncode == 1
+        again = doctor("--undelegate", user.name)
+        assert again.returncode == 0 and b"had no groups" in again.out, again
+        refused = doctor("--undelegate", user.name, as_user=user)
+        assert refused.returncode == 2 and b"only root" in refused.err, refused
 
 
 def test_only_root_delegates(ordinary_user):
@@ -358,3 +385,57 @@ def test_walls_without_which_there_is_no_box_cannot_be_left_out(kind):
                      "echo started")
     assert result.returncode == 125 and result.stdout == "", result
     assert result.error["wall"] == NAMESPACES[kind], result
+
+
+# ---- what is no wall's fault --------------------------------------------------------------------
+
+def bad_run_dir(place, kind):
+    """A run directory that cannot be one, and a part of what is told of it."""
+    folder = place.base / "bad"
+    if kind == "file":
+        folder.write_text("")
+        return folder, "Not a directory"
+    if kind == "missing":
+        return "/proc/nowhere/run", "No such file"
+    folder.mkdir()
+    if kind == "open":
+        folder.chmod(0o777)
+        return folder, "can be written by others"
+    os.chown(folder, 12345, 12345)
+    return folder, "belongs to user 12345"
+
+
+@pytest.mark.parametrize("kind", ["file", "missing", "open", "anothers"])
+def test_a_run_directory_that_cannot_be_used_is_told_as_such(place, kind):
+    folder, part = bad_run_dir(place, kind)
+    env = {"GLOVEBOX_RUN_DIR": str(folder)}
+    code, document = told(host_env=env)
+    assert (code, document["ok"]) == (1, False), document
+    assert all(wall["ok"] for wall in document["walls"].values()), document
+    assert str(folder) in document["error"]["message"] and part in document["error"]["message"]
+    assert "GLOVEBOX_RUN_DIR" in document["error"]["remedy"]
+    text = doctor(host_env=env).out.decode()
+    assert part in text and "GLOVEBOX_RUN_DIR" in text and "missing" not in text
+    result = box.run("echo started", language="sh", host_env=env)
+    assert (result.returncode, result.verdict, result.stdout) == (125, "sandbox_error", ""), result
+    assert result.error["wall"] is None and part in result.error["message"], result
+    assert "GLOVEBOX_RUN_DIR" in result.error["remedy"], result
+
+
+@pytest.mark.parametrize("most", range(5, 22))
+def test_without_open_files_left_the_remedy_is_that_limit(most):
+    words = ["prlimit", f"--nofile={most}", str(places.binary()), "exec", "--json", "-l", "sh", "-c", "echo hi"]
+    result = box.run_words(words)
+    if result.returncode == 0:
+        return
+    assert result.returncode == 125 and result.error["wall"] is None, result
+    assert "Too many open files" in result.error["message"], result
+    assert "ulimit -n" in result.error["remedy"], result
+    assert result.err == b"" or b"ulimit -n" in result.err, result
+
+
+def test_without_processes_left_the_remedy_is_that_limit(ordinary_user):
+    words = ["prlimit", "--nproc=1", str(ordinary_user.binary), "exec", "--json", "-l", "sh", "-c", "echo hi"]
+    result = box.run_words(words, as_user=ordinary_user)
+    assert result.returncode == 125 and result.error["wall"] is None, result
+    assert "ulimit -u" in result.error["remedy"], result

@@ -93,6 +93,26 @@ static void without_an_err_only_the_code_travels(void **state)
     assert_int_equal(gb_wrap(NULL, -EPERM, "x"), -EPERM);
 }
 
+static void a_remedy_is_the_texts_or_the_codes(void **state)
+{
+    struct gb_err err = { 0 };
+
+    (void)state;
+    (void)gb_fail(&err, -EIO, GB_BLAME_HOST, "wrong" GB_REMEDY "do this");
+    assert_int_equal(gb_err_len(&err), 5);
+    assert_string_equal(gb_err_remedy(&err), "do this");
+    (void)gb_fail(&err, -EIO, GB_BLAME_HOST, "wrong");
+    assert_int_equal(gb_err_len(&err), 5);
+    assert_null(gb_err_remedy(&err));
+    errno = EMFILE;
+    (void)gb_fail_sys(&err, "opening");
+    assert_non_null(strstr(gb_err_remedy(&err), "ulimit -n"));
+    (void)gb_fail(&err, -EMFILE, GB_BLAME_HOST, "opening" GB_REMEDY "do this");
+    assert_string_equal(gb_err_remedy(&err), "do this");
+    (void)gb_fail(&err, -EMFILE, GB_BLAME_CALLER, "the caller's own");
+    assert_null(gb_err_remedy(&err));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -103,6 +123,7 @@ int main(void)
         cmocka_unit_test(a_long_context_is_cut_and_the_cause_stays),
         cmocka_unit_test(a_text_that_fills_the_room_takes_no_context),
         cmocka_unit_test(without_an_err_only_the_code_travels),
+        cmocka_unit_test(a_remedy_is_the_texts_or_the_codes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

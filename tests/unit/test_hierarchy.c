@@ -120,7 +120,7 @@ static void check_none(void)
     CHECK(h.n == 0);
     CHECK(!h.can_group_runs);
     CHECK(h.missing == limited);
-    CHECK(strstr(h.reason, "no such controller is mounted"));
+    CHECK(strstr(h.reasons[WALL_MEMORY], "no such controller is mounted"));
 }
 
 static void check_v1(void)
@@ -186,7 +186,7 @@ static void check_missing(void)
     bind_tree("cpuacct", "cpuacct");
     hierarchies_find(0, &h);
     CHECK(h.missing == 1u << WALL_PIDS);
-    CHECK(strstr(h.reason, "/pids"));
+    CHECK(strstr(h.reasons[WALL_PIDS], "/pids"));
     /* A directory that is no group tree is none. */
     CHECK(mkdir(TOP "/pids", 0755) == 0);
     hierarchies_find(0, &h);
@@ -201,7 +201,7 @@ static void check_read_only(void)
     lock_tree("memory");
     hierarchies_find(0, &h);
     CHECK(h.missing == 1u << WALL_MEMORY);
-    CHECK(strstr(h.reason, "no right to make groups there"));
+    CHECK(strstr(h.reasons[WALL_MEMORY], "no right to make groups there"));
     CHECK(!item_of(&h, "memory"));
     CHECK(item_of(&h, "pids"));
 }
@@ -219,12 +219,12 @@ static void check_v2(void)
     CHECK(h.n == 1 && h.items[0].is_v2);
     CHECK(h.can_group_runs);
     CHECK(h.missing == limited);
-    CHECK(strstr(h.reason, "does not pass on"));
+    CHECK(strstr(h.reasons[WALL_MEMORY], "does not pass on"));
     CHECK(mount(NULL, TOP, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL) == 0);
     hierarchies_find(0, &h);
     CHECK(h.n == 0);
     CHECK(h.missing == limited);
-    CHECK(strstr(h.reason, "no right"));
+    CHECK(strstr(h.reasons[WALL_MEMORY], "no right"));
 }
 
 static void each_layout_is_known(void **state)

@@ -33,6 +33,22 @@ static void every_wall_says_what_it_keeps_and_how_to_mend_it(void **state)
     assert_string_equal(wall_name(WALL_SECCOMP), "seccomp");
 }
 
+static void a_remedy_names_the_user_it_is_for(void **state)
+{
+    char text[WALL_REMEDY_MAX];
+    char long_name[300];
+
+    (void)state;
+    assert_non_null(strstr(wall_remedy_for(WALL_MEMORY, "anna", text), "doctor --delegate anna'"));
+    assert_non_null(strstr(wall_remedy_for(WALL_UID_RANGE, "anna", text), "-165535 anna"));
+    for (enum wall wall = 0; wall < N_WALLS; wall++)
+        assert_null(strstr(wall_remedy_for(wall, "anna", text), "USER"));
+    assert_string_equal(wall_remedy_for(WALL_IPC, "anna", text), wall_remedy(WALL_IPC));
+    memset(long_name, 'n', sizeof(long_name) - 1);
+    long_name[sizeof(long_name) - 1] = '\0';
+    assert_true(strlen(wall_remedy_for(WALL_MEMORY, long_name, text)) < WALL_REMEDY_MAX);
+}
+
 static void sets_are_read_as_they_are_shown(void **state)
 {
     (void)state;
@@ -87,6 +103,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_walls_are_the_documented_ones),
         cmocka_unit_test(every_wall_says_what_it_keeps_and_how_to_mend_it),
+        cmocka_unit_test(a_remedy_names_the_user_it_is_for),
         cmocka_unit_test(sets_are_read_as_they_are_shown),
         cmocka_unit_test(all_and_none_stand_for_sets),
         cmocka_unit_test(an_unknown_name_is_refused_with_the_known_ones),

@@ -2,6 +2,7 @@
 /* box/native/hierarchy.c - where on this host groups can be made. */
 #include "box/native/hierarchy.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -16,6 +17,9 @@
 #include "base/fd.h"
 
 #define TOP "/sys/fs/cgroup"
+
+/* Of groups below a user's parent. */
+#define REMOVE_DEPTH_MAX 4
 
 /* v1 trees that carry a limit or a counter. */
 static const struct {
@@ -49,8 +53,8 @@ static bool is_fs(const char *path, long magic)
 
 static void miss(struct hierarchies *h, enum wall wall, const char *reason, const char *what)
 {
-    if (!h->missing)
-        (void)snprintf(h->reason, sizeof(h->reason), "%.100s: %s", what, reason);
+    if (!(h->missing & 1u << wall))
+        (void)snprintf(h->reasons[wall], sizeof(h->reasons[wall]), "%.100s: %s", what, reason);
     h->missing |= 1u << wall;
 }
 
@@ -264,8 +268,9 @@ int hierarchies_delegate(uid_t uid, gid_t gid, char *where, size_t size, struct 
     size_t used = 0;
 
     find_for_others(&h);
-    if (h.missing)
-        return gb_fail(err, -ENOENT, GB_BLAME_HOST, "%s", h.reason);
+    for (enum wall wall = 0; wall < N_WALLS; wall++)
+        if (h.missing & 1u << wall)
+            return gb_fail(err, -ENOENT, GB_BLAME_HOST, "%s", h.reasons[wall]);
     for (size_t i = 0; i < h.n; i++) {
         int r;
 
@@ -275,6 +280,50 @@ int hierarchies_delegate(uid_t uid, gid_t gid, char *where, size_t size, struct 
             return r;
         used += (size_t)snprintf(where + used, size > used ? size - used : 0, "%s%s",
                                  used ? " " : "", dir);
+    }
+    return 0;
+}
+
+/* A user's parent has boxes below it, a box its runs: the depth is bounded, so the recursion is.
+ * NOLINTNEXTLINE(misc-no-recursion) */
+static int remove_below(int at, const char *name, unsigned depth)
+{
+    int fd = depth < REMOVE_DEPTH_MAX
+                 ? openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+                 : -1;
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    const struct dirent *entry;
+    int r = 0;
+
+    while (dir && r == 0 && (entry = readdir(dir)) != NULL)
+        if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
+            r = remove_below(fd, entry->d_name, depth + 1);
+    if (dir)
+        closedir(dir);
+    else if (fd >= 0)
+        close(fd);
+    return r < 0 ? r : unlinkat(at, name, AT_REMOVEDIR) < 0 ? -errno : 0;
+}
+
+int hierarchies_undelegate(uid_t uid, unsigned *ret_n, struct gb_err *err)
+{
+    struct hierarchies h;
+    char dir[GROUP_DIR_SIZE];
+
+    *ret_n = 0;
+    find_for_others(&h);
+    for (size_t i = 0; i < h.n; i++) {
+        int r;
+
+        delegated_dir(h.items[i].dir, uid, dir);
+        r = remove_below(AT_FDCWD, dir, 0);
+        if (r == -EBUSY)
+            return gb_fail(
+                err, r, GB_BLAME_HOST,
+                "boxes of this user are running\nremedy: try again when they have ended");
+        if (r < 0 && r != -ENOENT)
+            return gb_fail(err, r, GB_BLAME_HOST, "removing the group '%s': %s", dir, strerror(-r));
+        *ret_n += r == 0;
     }
     return 0;
 }

@@ -42,8 +42,8 @@ struct hierarchies {
     bool can_group_runs; /* runs get groups of their own below the box's */
     size_t n;
     struct hierarchy items[HIERARCHIES_MAX];
-    wall_set missing; /* of memory, cpu, pids: no tree, or no right */
-    char reason[160]; /* for the first missing one */
+    wall_set missing;           /* of memory, cpu, pids: no tree, or no right */
+    char reasons[N_WALLS][160]; /* of those */
 };
 
 void hierarchies_find(uid_t uid, struct hierarchies *ret);
@@ -53,3 +53,7 @@ const char *layout_name(enum group_layout layout);
 
 /* As root: parents for that user in every tree.  Says in `where` what was made. */
 int hierarchies_delegate(uid_t uid, gid_t gid, char *where, size_t size, struct gb_err *err);
+
+/* As root: removes them, with the empty groups that lie in them; their number in *ret_n.  -EBUSY
+ * when a box of that user is running. */
+int hierarchies_undelegate(uid_t uid, unsigned *ret_n, struct gb_err *err);

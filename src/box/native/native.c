@@ -121,7 +121,7 @@ static void look(const struct box_spec *spec, struct plan_facts *facts,
     survey->groups_runs = facts->groups.can_group_runs;
     for (enum wall wall = 0; wall < N_WALLS; wall++)
         if (facts->groups.missing & 1u << wall)
-            lacks(survey, wall, facts->groups.reason);
+            lacks(survey, wall, facts->groups.reasons[wall]);
     if (find_ids(spec, facts, &err) < 0)
         lacks(survey, WALL_UID_RANGE, err.msg);
     survey->landlock = landlock_abi();
@@ -135,10 +135,18 @@ static void tell_broken(const struct box_spec *spec, int wall)
         *spec->ret_broken = wall;
 }
 
+const char *native_remedy(enum wall wall, char text[static WALL_REMEDY_MAX])
+{
+    char name[SUBIDS_NAME_MAX];
+
+    return wall_remedy_for(wall, geteuid() == 0 ? "USER" : subids_user(geteuid(), name), text);
+}
+
 static int refuse(const struct box_spec *spec, const struct native_survey *survey,
                   struct gb_err *err)
 {
     wall_set needed = ~(spec->may_miss & OPTIONAL_WALLS);
+    char remedy[WALL_REMEDY_MAX];
 
     for (enum wall wall = 0; wall < N_WALLS; wall++) {
         if (!(survey->missing & needed & 1u << wall))
@@ -146,7 +154,7 @@ static int refuse(const struct box_spec *spec, const struct native_survey *surve
         tell_broken(spec, (int)wall);
         return gb_fail(err, -ENOTSUP, GB_BLAME_HOST,
                        "the wall '%s' cannot be built: %s\nremedy: %s", wall_name(wall),
-                       survey->reasons[wall], wall_remedy(wall));
+                       survey->reasons[wall], native_remedy(wall, remedy));
     }
     return 0;
 }
@@ -275,7 +283,9 @@ static int native_probe(const struct box_spec *spec, struct gb_err *err)
     struct native_survey survey = { 0 };
 
     native_survey(spec, &survey);
-    return refuse(spec, &survey, err);
+    if (survey.trouble.code && err)
+        *err = survey.trouble;
+    return survey.trouble.code ? survey.trouble.code : refuse(spec, &survey, err);
 }
 
 /* ---- runs ----------------------------------------------------------------------------------- */
@@ -426,7 +436,10 @@ static void try_box(const struct box_spec *spec, struct native_survey *survey)
     trial.backend = box_native.name;
     trial.ret_broken = &broken;
     if (box_open(&trial, &box, &err) < 0) {
-        lacks_for(survey, broken < 0 ? WALL_MOUNT : (enum wall)broken, &err);
+        if (broken < 0)
+            survey->trouble = err;
+        else
+            lacks_for(survey, (enum wall)broken, &err);
         return;
     }
     for (enum wall wall = 0; wall < N_WALLS; wall++)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -20,6 +21,7 @@
 #include "base/dir.h"
 #include "base/err.h"
 #include "base/fd.h"
+#include "box/native/native.h"
 #include "box/walls.h"
 #include "embed/embed.h"
 #include "wire/msg.h"
@@ -31,36 +33,53 @@
 
 /* ---- slots ---------------------------------------------------------------------------------- */
 
-/* A directory that nobody else can write to or swap. */
-static int private_dir(int at, const char *path, struct gb_err *err)
+/* Against running out of something the code has its own remedy (base/err.h). */
+static int dir_failed(const char *dir, int code, struct gb_err *err)
+{
+    bool is_ours = code != -EMFILE && code != -ENFILE && code != -ENOMEM;
+
+    return gb_fail(
+        err, code, GB_BLAME_HOST, "the run directory '%.200s': %s%s", dir, strerror(-code),
+        is_ours ? GB_REMEDY "set GLOVEBOX_RUN_DIR to a directory that you can write to" : "");
+}
+
+/* A directory that nobody else can write to or swap; shown: its whole path. */
+static int private_dir(int at, const char *path, const char *shown, struct gb_err *err)
 {
     cleanup_close int fd = -1;
     struct stat st;
 
     if (mkdirat(at, path, 0700) < 0 && errno != EEXIST)
-        return gb_fail_sys(err, "making the directory '%s'", path);
+        return dir_failed(shown, -errno, err);
     fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0 || fstat(fd, &st) < 0)
-        return gb_fail_sys(err, "opening the directory '%s'", path);
-    if (st.st_uid != geteuid() || st.st_mode & 022)
+        return dir_failed(shown, -errno, err);
+    if (st.st_uid != geteuid())
         return gb_fail(err, -EPERM, GB_BLAME_HOST,
-                       "the directory '%s' can be written by others; remove it or set run_dir",
-                       path);
+                       "the run directory '%.200s' belongs to user %u" GB_REMEDY
+                       "set GLOVEBOX_RUN_DIR to a directory of your own",
+                       shown, st.st_uid);
+    if (st.st_mode & 022)
+        return gb_fail(err, -EPERM, GB_BLAME_HOST,
+                       "the run directory '%.150s' can be written by others" GB_REMEDY
+                       "chmod go-w '%.150s', or set GLOVEBOX_RUN_DIR to another one",
+                       shown, shown);
     return take_fd(&fd);
 }
 
 int spawn_slots(const char *run_dir, struct spawn *spawn, struct gb_err *err)
 {
     cleanup_close int dir = -1;
+    char slots[PATH_MAX];
     int r = access(run_dir, F_OK) == 0 ? 0 : dir_make_parents(run_dir, 0700);
 
     if (r < 0)
-        return gb_fail(err, r, GB_BLAME_HOST, "making the directory '%s': %s", run_dir,
-                       strerror(-r));
-    dir = private_dir(AT_FDCWD, run_dir, err);
+        return dir_failed(run_dir, r, err);
+    dir = private_dir(AT_FDCWD, run_dir, run_dir, err);
     if (dir < 0)
         return dir;
-    r = private_dir(dir, "slots", err);
+    (void)snprintf(slots, sizeof(slots), "%s/slots", run_dir);
+    r = private_dir(dir, "slots", slots, err);
     if (r < 0)
         return r;
     spawn->slots_fd = r;
@@ -91,6 +110,24 @@ static struct answer *answer_new(void)
     answer->head = (struct wire_head){ 0 };
     wire_reader_init(&answer->reader);
     return answer;
+}
+
+/* ---- running out ---------------------------------------------------------------------------- */
+
+/* No wall is at fault when the user or the machine has no more of something. */
+static bool is_short(int code)
+{
+    return code == -EMFILE || code == -ENFILE || code == -EAGAIN;
+}
+
+/* Of processes, where that is what EAGAIN of fork or clone says. */
+static int fail_short(struct gb_err *err, int code, const char *what)
+{
+    return gb_fail(err, code, GB_BLAME_HOST, "%.200s: %s%s", what, strerror(-code),
+                   code == -EAGAIN ? GB_REMEDY
+                       "raise the limit of processes: ulimit -u, or the pids limit of the "
+                       "group or container that this runs in"
+                                   : "");
 }
 
 /* ---- starting ------------------------------------------------------------------------------- */
@@ -159,7 +196,7 @@ int spawn_launch(struct spawn *spawn, struct gb_err *err)
     r = program_start(program, theirs, &spawn->pid);
     if (r < 0) {
         spawn->pid = 0;
-        return gb_fail(err, r, GB_BLAME_HOST, "starting the spawner: %s", strerror(-r));
+        return fail_short(err, r, "starting the spawner");
     }
     return 0;
 }
@@ -266,18 +303,21 @@ static int build_failed(struct spawn *spawn, const struct msg_failed *failed, st
 {
     int code = -(int)failed->error;
     const char *detail = failed->detail;
-    int wall = failed_wall(failed);
+    int wall = is_short(code) ? -1 : failed_wall(failed);
+    char remedy[WALL_REMEDY_MAX];
 
     spawn->failed_wall = wall;
     if (failed->where == SPAWN_WHERE_SLOT && code == -EUSERS)
         return gb_fail(err, code, GB_BLAME_HOST, "all %u slots for boxes are in use",
                        spawn->n_slots);
+    if (is_short(code))
+        return fail_short(err, code, "building the box");
     if (wall < 0)
         return gb_fail(err, code, GB_BLAME_HOST, "building the box failed%s%s: %s",
                        detail[0] ? " at " : "", detail, strerror(-code));
     return gb_fail(err, code, GB_BLAME_HOST, "the wall '%s' cannot be built%s%s: %s\nremedy: %s",
                    wall_name((enum wall)wall), detail[0] ? " at " : "", detail, strerror(-code),
-                   wall_remedy((enum wall)wall));
+                   native_remedy((enum wall)wall, remedy));
 }
 
 static int take_groups(struct spawn *spawn, struct answer *answer)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <pwd.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,15 +17,16 @@
 #define UID_TOOL "/usr/bin/newuidmap"
 #define GID_TOOL "/usr/bin/newgidmap"
 
-static int user_name(uid_t uid, char *name, size_t size)
+const char *subids_user(uid_t uid, char name[static SUBIDS_NAME_MAX])
 {
     char room[4096];
     struct passwd pwd;
     struct passwd *found = NULL;
+    bool is_known = getpwuid_r(uid, &pwd, room, sizeof(room), &found) == 0 && found &&
+                    strlen(pwd.pw_name) < SUBIDS_NAME_MAX;
 
-    if (getpwuid_r(uid, &pwd, room, sizeof(room), &found) != 0 || !found)
-        return -ENOENT;
-    return snprintf(name, size, "%s", pwd.pw_name) < (int)size ? 0 : -ENAMETOOLONG;
+    (void)snprintf(name, SUBIDS_NAME_MAX, "%s", is_known ? pwd.pw_name : "USER");
+    return name;
 }
 
 /* "name:first:count"; the largest range of the user wins. */
@@ -67,20 +69,19 @@ static int read_range(const char *path, const char *name, uid_t uid, uint64_t *f
 
 int subids_find(uid_t uid, struct subids *ret, struct gb_err *err)
 {
-    char name[256] = "";
+    char name[SUBIDS_NAME_MAX];
     uint64_t uids = 0;
     uint64_t gids = 0;
     uint64_t n_uids = 0;
     uint64_t n_gids = 0;
 
-    (void)user_name(uid, name, sizeof(name));
+    (void)subids_user(uid, name);
     if (access(UID_TOOL, X_OK) < 0 || access(GID_TOOL, X_OK) < 0)
         return gb_fail(err, -ENOENT, GB_BLAME_HOST, "newuidmap and newgidmap are not installed");
     if (read_range("/etc/subuid", name, uid, &uids, &n_uids) < 0 ||
         read_range("/etc/subgid", name, uid, &gids, &n_gids) < 0)
         return gb_fail(err, -ENOENT, GB_BLAME_HOST,
-                       "user %s has no subordinate ids in /etc/subuid and /etc/subgid",
-                       name[0] ? name : "without a name");
+                       "user %s has no subordinate ids in /etc/subuid and /etc/subgid", name);
     *ret = (struct subids){
         .uid_base = (uint32_t)uids,
         .gid_base = (uint32_t)gids,

@@ -15,5 +15,9 @@ struct subids {
     const char *gid_tool;
 };
 
+/* The user's name, "USER" where nothing knows it. */
+#define SUBIDS_NAME_MAX 256
+const char *subids_user(uid_t uid, char name[static SUBIDS_NAME_MAX]);
+
 /* From /etc/subuid, /etc/subgid and the two tools; err names what is missing. */
 int subids_find(uid_t uid, struct subids *ret, struct gb_err *err);
