@@ -59,8 +59,8 @@ static int delegate(const char *user, struct gb_err *err)
 {
     cleanup_buf struct buf text = BUF_INIT(TEXT_MAX);
     char where[2048] = "";
-    uid_t uid;
-    gid_t gid;
+    uid_t uid = 0;
+    gid_t gid = 0;
     int r = find_user("--delegate", user, &uid, &gid, err);
 
     if (r == 0)
@@ -79,8 +79,8 @@ static int undelegate(const char *user, struct gb_err *err)
 {
     cleanup_buf struct buf text = BUF_INIT(TEXT_MAX);
     unsigned n = 0;
-    uid_t uid;
-    gid_t gid;
+    uid_t uid = 0;
+    gid_t gid = 0;
     int r = find_user("--undelegate", user, &uid, &gid, err);
 
     if (r == 0)

@@ -91,11 +91,11 @@ static int read_none(const char *path, struct gb_err *err)
 }
 
 /* O_NONBLOCK: a fifo of that name must not hold us. */
-#define READING (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+#define READING (O_RDONLY | O_NONBLOCK | O_NOCTTY)
 
 int conf_file_read(const char *path, bool is_operators, struct buf *ret, struct gb_err *err)
 {
-    cleanup_close int fd = open(path, READING);
+    cleanup_close int fd = open(path, READING | O_CLOEXEC);
 
     return fd < 0 ? read_none(path, err) : read_open(fd, path, is_operators, ret, err);
 }
@@ -103,7 +103,7 @@ int conf_file_read(const char *path, bool is_operators, struct buf *ret, struct 
 int conf_file_read_project(const char *dir, const char *name, struct buf *ret, struct gb_err *err)
 {
     struct sys_open_how how = {
-        .flags = READING,
+        .flags = READING | O_CLOEXEC,
         .resolve = SYS_RESOLVE_BENEATH | SYS_RESOLVE_NO_SYMLINKS | SYS_RESOLVE_NO_MAGICLINKS,
     };
     cleanup_close int base = open(dir ? dir : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
