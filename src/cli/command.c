@@ -16,7 +16,7 @@
 #define HELP_MAX 65536
 
 static const struct cmd *const commands[] = {
-    &cmd_exec, &cmd_doctor, &cmd_config_show, &cmd_config_trust, &cmd_version, NULL,
+    &cmd_exec, &cmd_doctor, &cmd_models, &cmd_config_show, &cmd_config_trust, &cmd_version, NULL,
 };
 
 const struct cmd *command_at(size_t n)

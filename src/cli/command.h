@@ -38,6 +38,7 @@ extern const struct cmd cmd_config_show;
 extern const struct cmd cmd_config_trust;
 extern const struct cmd cmd_doctor;
 extern const struct cmd cmd_exec;
+extern const struct cmd cmd_models;
 extern const struct cmd cmd_version;
 
 /* The n-th command, NULL behind the last. */

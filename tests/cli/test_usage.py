@@ -10,7 +10,7 @@ import pytest
 from calls import call, environment, refused
 from lib import place as places
 
-COMMANDS = ["exec", "doctor", "config show", "config trust", "version"]
+COMMANDS = ["exec", "doctor", "models", "config show", "config trust", "version"]
 
 
 @pytest.fixture
