@@ -238,7 +238,7 @@ static void report_json(const struct report *report, struct buf *ret)
 /* An error's first line; what it holds of a server is made harmless. */
 static void put_error(struct buf *ret, const struct gb_err *err)
 {
-    (void)term_filter_line(err->msg, strcspn(err->msg, "\n"), ret);
+    (void)term_filter_line(err->msg, gb_err_len(err), ret);
 }
 
 static void put_names(struct buf *ret, const struct listing *listing)
@@ -335,14 +335,14 @@ static void report_text(const struct report *report, const struct term *term, st
     if (report->err.code == 0) {
         put_roles(ret, report);
     } else {
-        const char *remedy = strstr(report->err.msg, TERM_REMEDY);
+        const char *remedy = gb_err_remedy(&report->err);
 
         (void)buf_printf(ret, "%sA task would ask nobody:%s ", term_on(term, TERM_RED),
                          term_off(term));
         put_error(ret, &report->err);
         if (remedy) {
-            (void)buf_puts(ret, "\n  ");
-            (void)term_filter_line(remedy + 1, strlen(remedy + 1), ret);
+            (void)buf_puts(ret, "\n  remedy: ");
+            (void)term_filter_line(remedy, strlen(remedy), ret);
         }
         (void)buf_putc(ret, '\n');
     }
