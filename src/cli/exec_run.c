@@ -43,11 +43,13 @@
 struct sink {
     int fd;
     bool is_tty;
+    bool is_ours; /* what we have to say goes there too */
     struct term_filter filter;
 };
 
 struct printer {
     struct sink sinks[3]; /* by stream */
+    bool is_mid_line;     /* the box wrote last where we write, and no end of a line */
     int error;            /* of the write that failed */
 };
 
@@ -70,7 +72,17 @@ static int print_output(void *user, int stream, const void *bytes, size_t len)
     }
     if (len > 0 && p->error == 0)
         p->error = fd_write_full(sink->fd, bytes, len);
+    if (len > 0 && sink->is_ours)
+        p->is_mid_line = ((const char *)bytes)[len - 1] != '\n';
     return p->error;
+}
+
+/* What we say begins on a line of its own. */
+static void start_line(struct printer *p)
+{
+    if (p->is_mid_line)
+        (void)fd_write_full(STDERR_FILENO, "\n", 1);
+    p->is_mid_line = false;
 }
 
 /* A reader that left has seen what it wanted; any other failure must be told. */
@@ -81,15 +93,35 @@ static int printer_check(const struct printer *p, struct gb_err *err)
     return gb_fail(err, p->error, GB_BLAME_HOST, "writing the output: %s", strerror(-p->error));
 }
 
-/* A pipe takes the output without a copy; a larger one saves waking its reader. */
-static int pipe_sink(int fd)
+static bool is_same_file(int a, int b)
+{
+    struct stat one;
+    struct stat other;
+
+    return fstat(a, &one) == 0 && fstat(b, &other) == 0 && one.st_dev == other.st_dev &&
+           one.st_ino == other.st_ino;
+}
+
+static void printer_init(struct printer *p)
+{
+    *p = (struct printer){
+        .sinks = { [1] = { .fd = STDOUT_FILENO, .is_tty = isatty(STDOUT_FILENO) },
+                   [2] = { .fd = STDERR_FILENO, .is_tty = isatty(STDERR_FILENO) } },
+    };
+    p->sinks[1].is_ours = is_same_file(STDOUT_FILENO, STDERR_FILENO);
+    p->sinks[2].is_ours = true;
+}
+
+/* A pipe takes the output without a copy; a larger one saves waking its reader.  Where our own
+ * words go it is read, so that they can begin on a line of their own. */
+static int pipe_sink(const struct sink *sink)
 {
     struct stat st;
 
-    if (fstat(fd, &st) < 0 || !S_ISFIFO(st.st_mode))
+    if (sink->is_ours || fstat(sink->fd, &st) < 0 || !S_ISFIFO(st.st_mode))
         return -1;
-    (void)fcntl(fd, F_SETPIPE_SZ, PIPE_SIZE); /* refused where the user has many */
-    return fd;
+    (void)fcntl(sink->fd, F_SETPIPE_SZ, PIPE_SIZE); /* refused where the user has many */
+    return sink->fd;
 }
 
 static void print_rest(struct printer *p)
@@ -172,11 +204,12 @@ void exec_refused(const struct gb_err *why)
 }
 
 /* Names of files come from the box. */
-static void print_notes(const struct run_result *result)
+static void print_notes(struct printer *printer, const struct run_result *result)
 {
     for (size_t i = 0; i < result->n_notes; i++) {
         cleanup_buf struct buf text = BUF_INIT(SHOWN_MAX);
 
+        start_line(printer);
         (void)buf_puts(&text, "glovebox: ");
         (void)term_filter_line(result->notes[i], strlen(result->notes[i]), &text);
         (void)buf_putc(&text, '\n');
@@ -185,18 +218,23 @@ static void print_notes(const struct run_result *result)
     }
 }
 
-/* One line for whoever watches, where a limit decided. */
-static void print_hint(const struct run_result *result, enum color_mode color)
+/* One line for whoever watches, where a limit or a signal decided. */
+static void print_hint(struct printer *printer, const struct run_result *result,
+                       enum color_mode color)
 {
     char text[RUN_HINT_MAX];
+    char end[RUN_END_MAX];
     const char *hint = run_result_hint(result, text);
+    const char *killed = run_result_killed(result, end);
     struct term term;
 
-    if (!hint)
+    if (!hint && !killed)
         return;
+    start_line(printer);
     term_init(&term, STDERR_FILENO, color, environ);
-    (void)dprintf(STDERR_FILENO, "%sglovebox: %s: %s%s\n", term_on(&term, TERM_YELLOW),
-                  verdict_name(run_result_step(result)->verdict), hint, term_off(&term));
+    (void)dprintf(STDERR_FILENO, "%sglovebox: %s%s%s%s\n", term_on(&term, TERM_YELLOW),
+                  hint ? verdict_name(run_result_step(result)->verdict) : "", hint ? ": " : "",
+                  hint ? hint : killed, term_off(&term));
 }
 
 /* ---- all of it ------------------------------------------------------------------------------ */
@@ -218,7 +256,7 @@ static int execute(const struct exec_args *args, const struct settings *settings
                    struct gb_err *err)
 {
     struct box_spec spec = exec_spec(settings);
-    const int sinks[3] = { -1, pipe_sink(STDOUT_FILENO), pipe_sink(STDERR_FILENO) };
+    const int sinks[3] = { -1, pipe_sink(&printer->sinks[1]), pipe_sink(&printer->sinks[2]) };
     struct run_request request = {
         .box = &spec,
         .language = args->language,
@@ -272,7 +310,7 @@ static int exit_code(const struct run_result *result, int r, const struct gb_err
 
 /* The exit code.  With --json the document tells of a failed run. */
 static int tell(const struct exec_args *args, const struct settings *settings,
-                const struct run_result *result, int r, struct gb_err *err)
+                struct printer *printer, const struct run_result *result, int r, struct gb_err *err)
 {
     int code = exit_code(result, r, err);
 
@@ -282,29 +320,29 @@ static int tell(const struct exec_args *args, const struct settings *settings,
         term_error(err, settings->color, environ);
         return EXIT_FAILED;
     }
-    print_notes(result);
-    if (r < 0)
+    print_notes(printer, result);
+    if (r < 0) {
+        start_line(printer);
         term_error(err, settings->color, environ);
-    else
-        print_hint(result, settings->color);
+    } else {
+        print_hint(printer, result, settings->color);
+    }
     return code;
 }
 
 int exec_run(const struct exec_args *args, const struct settings *settings, struct gb_err *err)
 {
-    struct printer printer = {
-        .sinks = { [1] = { .fd = STDOUT_FILENO, .is_tty = isatty(STDOUT_FILENO) },
-                   [2] = { .fd = STDERR_FILENO, .is_tty = isatty(STDERR_FILENO) } },
-    };
     struct run_result result = { 0 };
+    struct printer printer;
     cleanup_close int signals = signals_open(err);
     int r;
 
     if (signals < 0)
         return signals;
+    printer_init(&printer);
     r = execute(args, settings, &printer, signals, &result, err);
     print_rest(&printer);
-    r = tell(args, settings, &result, r, err);
+    r = tell(args, settings, &printer, &result, r, err);
     if (printer_check(&printer, err) < 0) {
         term_error(err, settings->color, environ);
         r = EXIT_FAILED;

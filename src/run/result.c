@@ -86,20 +86,32 @@ const char *run_signal_name(uint32_t signo, char text[static RUN_SIGNAL_MAX])
 
 /* ---- the hint ------------------------------------------------------------------------------- */
 
-/* The limit behind a verdict, and the sentence around its value. */
+/* The limit behind a verdict, and the sentence around its value; its subject comes before it. */
 static const struct {
     enum verdict verdict;
     enum limit limit;
     const char *before;
     const char *after;
 } hints[] = {
-    { VERDICT_TIMEOUT, LIMIT_WALL, "It ran longer than ", "" },
-    { VERDICT_CPU, LIMIT_CPU_TIME, "It used more than ", " of CPU time" },
-    { VERDICT_OUTPUT, LIMIT_OUTPUT_MAX, "It wrote more than ", " of output" },
-    { VERDICT_MEMORY, LIMIT_MEMORY, "It needed more than ", " of memory" },
-    { VERDICT_PIDS, LIMIT_PIDS, "It wanted more than ", " processes and threads" },
-    { VERDICT_DISK, LIMIT_DISK, "It filled its ", " of disk space" },
+    { VERDICT_TIMEOUT, LIMIT_WALL, " took longer than ", "" },
+    { VERDICT_CPU, LIMIT_CPU_TIME, " used more than ", " of CPU time" },
+    { VERDICT_OUTPUT, LIMIT_OUTPUT_MAX, " wrote more than ", " of output" },
+    { VERDICT_MEMORY, LIMIT_MEMORY, " needed more than ", " of memory" },
+    { VERDICT_PIDS, LIMIT_PIDS, " wanted more than ", " processes and threads" },
+    { VERDICT_DISK, LIMIT_DISK, " filled its ", " of disk space" },
 };
+
+static bool is_compiler(const struct run_step *step)
+{
+    return step->name && strcmp(step->name, "compile") == 0;
+}
+
+static const char *subject(const struct run_step *step)
+{
+    if (!is_compiler(step))
+        return "It";
+    return step->verdict == VERDICT_TIMEOUT ? "Compiling" : "The compiler";
+}
 
 /* ", of which 300 MiB were files", when they mattered. */
 static const char *files_text(const struct run_step *step, char *text, size_t size)
@@ -130,19 +142,32 @@ const char *run_result_hint(const struct run_result *result, char text[static RU
     if (!result->has_receipt)
         return NULL;
     if (is_out_of_inodes(step)) {
-        (void)snprintf(text, RUN_HINT_MAX, "It made more than %s files, the most it may have.",
-                       limit_text(limits, LIMIT_INODES, value));
+        (void)snprintf(text, RUN_HINT_MAX, "%s made more than %s files, the most it may have.",
+                       subject(step), limit_text(limits, LIMIT_INODES, value));
         return text;
     }
     for (size_t i = 0; i < N_ELEMENTS(hints); i++) {
         if (hints[i].verdict != step->verdict)
             continue;
-        (void)snprintf(text, RUN_HINT_MAX, "%s%s%s%s; %s raises the limit.", hints[i].before,
-                       limit_text(limits, hints[i].limit, value), hints[i].after,
+        (void)snprintf(text, RUN_HINT_MAX, "%s%s%s%s%s; %s raises the limit.", subject(step),
+                       hints[i].before, limit_text(limits, hints[i].limit, value), hints[i].after,
                        files_text(step, files, sizeof(files)), limit_flag(hints[i].limit));
         return text;
     }
     return NULL;
+}
+
+const char *run_result_killed(const struct run_result *result, char text[static RUN_END_MAX])
+{
+    const struct run_step *step = run_result_step(result);
+    char name[RUN_SIGNAL_MAX];
+
+    if (step->verdict != VERDICT_SIGNAL)
+        return NULL;
+    (void)snprintf(text, RUN_END_MAX, "%skilled by %s (exit %d)",
+                   is_compiler(step) ? "the compiler was " : "",
+                   run_signal_name(step->facts.signo, name), run_result_exit_code(result));
+    return text;
 }
 
 /* ---- JSON ----------------------------------------------------------------------------------- */

@@ -82,6 +82,10 @@ int run_result_exit_code(const struct run_result *result);
 #define RUN_HINT_MAX 256
 const char *run_result_hint(const struct run_result *result, char text[static RUN_HINT_MAX]);
 
+/* "killed by SIGSEGV (exit 139)"; NULL when no signal decided. */
+#define RUN_END_MAX 80
+const char *run_result_killed(const struct run_result *result, char text[static RUN_END_MAX]);
+
 /* "SIGKILL", "SIGRTMIN+2". */
 #define RUN_SIGNAL_MAX 24
 const char *run_signal_name(uint32_t signo, char text[static RUN_SIGNAL_MAX]);

@@ -68,6 +68,43 @@ def test_nothing_of_glovebox_is_mixed_into_the_output():
     assert (result.out, result.err, result.returncode) == (b"out\n", b"err\n", 3), result
 
 
+@pytest.mark.parametrize("code, line", [
+    ("kill -SEGV $$", b"glovebox: killed by SIGSEGV (exit 139)\n"),
+    ("kill -KILL $$", b"glovebox: killed by SIGKILL (exit 137)\n"),
+    ("exit 139", b""), ("exit 0", b""),
+])
+def test_a_signal_that_ended_the_program_is_told(code, line):
+    result = box.run(f"echo out; {code}", language="sh", as_json=False)
+    assert (result.out, result.err) == (b"out\n", line), result
+
+
+@pytest.mark.parametrize("code", ["printf out", "printf out >&2", "printf 'out\n'", "printf 'out\n' >&2", ":"])
+@pytest.mark.parametrize("kind", ["pipe", "terminal", "file"])
+def test_our_own_words_begin_on_a_line_of_their_own(place, kind, code):
+    """Where both streams go to one place."""
+    words = box.command(f"{code}; kill -SEGV $$", language="sh", as_json=False)
+    reader, writer = os.openpty() if kind == "terminal" else os.pipe()
+    if kind == "file":
+        os.close(writer)
+        writer = os.open(place.cwd / "log", os.O_RDWR | os.O_CREAT | os.O_APPEND)
+    subprocess.run(words, stdin=subprocess.DEVNULL, stdout=writer, stderr=writer, cwd=place.cwd,
+                   env=box.environment(), timeout=60)
+    if kind == "file":
+        text = (place.cwd / "log").read_bytes()
+    else:
+        text = os.read(reader, 10000).replace(b"\r", b"")
+    os.close(reader)
+    os.close(writer)
+    said = b"out\n" if "out" in code else b""
+    assert text == said + b"glovebox: killed by SIGSEGV (exit 139)\n"
+
+
+def test_a_newline_is_added_only_where_it_is_seen():
+    result = box.run("printf out; printf err >&2; kill -SEGV $$", language="sh", as_json=False)
+    assert result.out == b"out", result
+    assert result.err == b"err\nglovebox: killed by SIGSEGV (exit 139)\n", result
+
+
 def test_output_arrives_as_it_is_produced():
     code = 'printf one; read x; printf "two $x"; read x; printf "three $x\\n"; read x; exit 4'
     with box.start(code, language="sh") as living:

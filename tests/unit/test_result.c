@@ -375,7 +375,7 @@ static void a_limit_that_decided_is_named_with_what_raises_it(void **state)
         enum verdict verdict;
         const char *hint;
     } rows[] = {
-        { VERDICT_TIMEOUT, "It ran longer than 30 s; --timeout raises the limit." },
+        { VERDICT_TIMEOUT, "It took longer than 30 s; --timeout raises the limit." },
         { VERDICT_CPU, "It used more than 30 s of CPU time; --cpu-time raises the limit." },
         { VERDICT_OUTPUT, "It wrote more than 1 GiB of output; --output-max raises the limit." },
         { VERDICT_MEMORY, "It needed more than 512 MiB of memory, of which 300 MiB were files; "
@@ -404,6 +404,33 @@ static void a_limit_that_decided_is_named_with_what_raises_it(void **state)
             has_not(&result, "\"hint\"");
         }
     }
+    run_result_clear(&result);
+}
+
+static void what_the_compiler_did_is_told_as_such(void **state)
+{
+    char text[RUN_HINT_MAX];
+    char end[RUN_END_MAX];
+    struct run_result result;
+
+    (void)state;
+    make(&result);
+    result.steps[0].name = "compile";
+    result.steps[0].verdict = VERDICT_TIMEOUT;
+    assert_string_equal(run_result_hint(&result, text),
+                        "Compiling took longer than 30 s; --timeout raises the limit.");
+    result.steps[0].verdict = VERDICT_MEMORY;
+    assert_string_equal(
+        run_result_hint(&result, text),
+        "The compiler needed more than 512 MiB of memory; --memory raises the limit.");
+    result.steps[0].verdict = VERDICT_SIGNAL;
+    result.steps[0].facts.signo = 11;
+    assert_string_equal(run_result_killed(&result, end),
+                        "the compiler was killed by SIGSEGV (exit 139)");
+    result.steps[0].name = "run";
+    assert_string_equal(run_result_killed(&result, end), "killed by SIGSEGV (exit 139)");
+    result.steps[0].verdict = VERDICT_CANCELLED;
+    assert_null(run_result_killed(&result, end));
     run_result_clear(&result);
 }
 
@@ -467,6 +494,7 @@ int main(void)
         cmocka_unit_test(a_result_without_error_has_none),
         cmocka_unit_test(walls_that_were_missing_are_false),
         cmocka_unit_test(a_limit_that_decided_is_named_with_what_raises_it),
+        cmocka_unit_test(what_the_compiler_did_is_told_as_such),
         cmocka_unit_test(files_are_named_only_when_there_were_some),
         cmocka_unit_test(a_disk_out_of_inodes_is_not_told_to_grow),
         cmocka_unit_test(a_document_over_the_bufs_maximum_is_an_error),
