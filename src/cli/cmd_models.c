@@ -80,9 +80,8 @@ struct report {
     struct row rows[PROVIDERS_MAX];
     size_t n_rows;
     struct models models;
-    struct gb_err err; /* why no task could be worked on */
-    struct search_spec search;
-    bool has_search;
+    struct gb_err err;         /* why no task could be worked on */
+    struct search_spec search; /* server NULL: there is none */
 };
 
 static void report_clear(struct report *report)
@@ -98,7 +97,7 @@ static int get_listing(struct http_client *client, struct row *row)
 {
     const struct model_spec *spec = &row->choice.spec;
     const struct wire *wire = wire_of(row->provider);
-    cleanup_buf struct buf url = BUF_INIT(2 * PROVIDER_URL_MAX);
+    cleanup_buf struct buf url = BUF_INIT(PROVIDER_URL_MAX + 64);
     cleanup_buf struct buf key = BUF_INIT(HEADER_MAX);
     const char *headers[3] = { 0 };
     struct listing_request request = {
@@ -228,7 +227,7 @@ static void report_json(const struct report *report, struct buf *ret)
     json_array_end(&w);
     json_roles(&w, report);
     json_put_str(&w, "error", or_null(report->err.msg));
-    json_put_str(&w, "search", report->has_search ? report->search.server->name : NULL);
+    json_put_str(&w, "search", report->search.server ? report->search.server->name : NULL);
     json_object_end(&w);
     (void)json_writer_end(&w); /* command_print() looks at the buf */
 }
@@ -346,7 +345,7 @@ static void report_text(const struct report *report, const struct term *term, st
         }
         (void)buf_putc(ret, '\n');
     }
-    if (report->has_search)
+    if (report->search.server)
         (void)buf_printf(ret, "It would search with %s.\n", report->search.server->name);
 }
 
@@ -425,33 +424,43 @@ static int models_with(const struct call *call, const struct models_args *args,
         r = search_choose(settings, secrets, call->env, &report->search, err);
     if (r < 0)
         return r;
-    report->has_search = r > 0;
+    if (r == 0)
+        report->search.server = NULL;
     r = look(&input, report, err);
     return r < 0 ? r : print_report(call, args, settings, report, err);
 }
 
-static int models_run(const struct call *call, struct gb_err *err)
+static int models_call(const struct call *call, const struct models_args *args,
+                       const struct parsed *parsed, struct gb_err *err)
 {
     cleanup_free struct report *report = calloc(1, sizeof(*report));
     struct settings settings = { 0 };
+    int r;
+
+    if (!report)
+        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+    r = find_only(parsed, report, err);
+    if (r == 0)
+        r = command_settings(call, parsed, &settings, err);
+    if (r == 0)
+        r = models_with(call, args, &settings, report, err);
+    report_clear(report);
+    settings_clear(&settings);
+    return r;
+}
+
+static int models_run(const struct call *call, struct gb_err *err)
+{
     struct models_args args = { 0 };
     struct parsed parsed = { 0 };
     int r = command_parse(call, &args, &parsed, err);
-    bool is_done = r > 0;
 
-    if (r == 0 && !report)
-        r = gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
     if (r == 0)
-        r = find_only(&parsed, report, err);
-    if (r == 0)
-        r = command_settings(call, &parsed, &settings, err);
-    if (r == 0)
-        r = models_with(call, &args, &settings, report, err);
-    if (report)
-        report_clear(report);
-    settings_clear(&settings);
+        r = models_call(call, &args, &parsed, err);
+    else if (r > 0)
+        r = 0;
     parsed_clear(&parsed);
-    return is_done ? 0 : r;
+    return r;
 }
 
 const struct cmd cmd_models = {

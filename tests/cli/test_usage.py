@@ -66,8 +66,8 @@ def test_help_man_and_parser_have_the_same_options(place):
 
 def test_the_manual_has_every_option_key_and_wall(place):
     pages = Path(os.environ.get("GLOVEBOX_BUILD", places.ROOT / "build")) / "man"
-    text = {page: (pages / page).read_text().replace("\\&", "").replace("\\", "") for page in
-            ["glovebox.1", "glovebox-exec.1", "glovebox-doctor.1", "glovebox-config.1", "glovebox.5"]}
+    text = {page.name: page.read_text().replace("\\&", "").replace("\\", "")
+            for page in pages.glob("glovebox*.[15]")}
     rows = dumped(place)
     for command, _, option, *_ in rows["option"]:
         if command != "version":
