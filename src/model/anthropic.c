@@ -101,24 +101,23 @@ static int anthropic_body(const struct wire_ask *ask, struct buf *ret, struct gb
 
 /* ---- events --------------------------------------------------------------------------------- */
 
-/* Later events repeat what they know better; the input is told once. */
+/* Later events repeat what they know better; some leave out what was told before. */
 static void read_usage(struct assembly *assembly, const struct json_value *usage)
 {
     uint64_t input = assembly->usage.input;
     uint64_t cached = assembly->usage.cached;
     uint64_t output = assembly->usage.output;
-    uint64_t fresh = 0;
+    uint64_t sum = 0;
     uint64_t written = 0;
 
     if (json_kind(usage) != JSON_OBJECT)
         return;
-    if (json_u64(json_get(usage, "input_tokens"), &fresh)) {
-        cached = 0;
+    if (json_u64(json_get(usage, "input_tokens"), &sum)) {
         (void)json_u64(json_get(usage, "cache_read_input_tokens"), &cached);
         (void)json_u64(json_get(usage, "cache_creation_input_tokens"), &written);
-        if (__builtin_add_overflow(fresh, cached, &input) ||
-            __builtin_add_overflow(input, written, &input))
-            input = MODEL_TOKENS_MAX;
+        if (__builtin_add_overflow(sum, cached, &sum) || __builtin_add_overflow(sum, written, &sum))
+            sum = MODEL_TOKENS_MAX;
+        input = sum > input ? sum : input;
     }
     (void)json_u64(json_get(usage, "output_tokens"), &output);
     assembly_usage(assembly, input, cached, output, 0);

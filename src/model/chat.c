@@ -140,7 +140,6 @@ static int ask_round(struct chat *chat, struct assembly *assembly, struct gb_err
     chat->is_heard = false;
     for (;;) {
         struct fault fault = { 0 };
-        struct gb_err pause = { 0 };
         uint64_t wait_ms = 0;
         int r = attempt(chat, assembly, &fault);
 
@@ -150,16 +149,13 @@ static int ask_round(struct chat *chat, struct assembly *assembly, struct gb_err
             return give_up(chat, &fault, err);
         if (!retry_due(&fault, chat->tries - 1, chance(), &wait_ms))
             return give_up(chat, &fault, err);
+        if (clock_after_ms(wait_ms) >= request->deadline_ns)
+            return out_of_time(chat, &fault, err);
         assembly_clear(assembly);
         tell_again(chat, &fault, wait_ms);
-        r = retry_pause(wait_ms, request->deadline_ns, request->cancel_fd, &pause);
-        if (r == -ETIMEDOUT)
-            return out_of_time(chat, &fault, err);
-        if (r < 0) {
-            if (err)
-                *err = pause;
+        r = retry_pause(wait_ms, request->deadline_ns, request->cancel_fd, err);
+        if (r < 0)
             return r;
-        }
     }
 }
 

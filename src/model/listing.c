@@ -27,6 +27,19 @@ static bool is_name(const char *name, size_t len)
     return len > 0 && len <= LISTING_NAME_MAX;
 }
 
+/* vLLM, llama.cpp, Groq and OpenRouter have each a place of their own for it. */
+static uint64_t context_of(const struct json_value *model)
+{
+    static const char *const paths[] = { "max_model_len", "meta/n_ctx", "context_window",
+                                         "context_length" };
+    uint64_t context = 0;
+
+    for (size_t i = 0; i < N_ELEMENTS(paths); i++)
+        if (json_u64(json_path(model, paths[i]), &context))
+            break;
+    return context;
+}
+
 static int add_name(struct listing *listing, const struct json_value *model)
 {
     static const char prefix[] = "models/"; /* Gemini's */
@@ -40,20 +53,14 @@ static int add_name(struct listing *listing, const struct json_value *model)
     if (strncmp(name, prefix, strlen(prefix)) == 0)
         name += strlen(prefix);
     listing->names[listing->n] = strdup(name);
-    return listing->names[listing->n] ? (listing->n++, 0) : -ENOMEM;
-}
-
-/* vLLM, llama.cpp, Groq and OpenRouter have each a place of their own for it. */
-static uint64_t context_of(const struct json_value *model)
-{
-    static const char *const paths[] = { "max_model_len", "meta/n_ctx", "context_window",
-                                         "context_length" };
-    uint64_t context = 0;
-
-    for (size_t i = 0; i < N_ELEMENTS(paths); i++)
-        if (json_u64(json_path(model, paths[i]), &context))
-            break;
-    return context;
+    if (!listing->names[listing->n])
+        return -ENOMEM;
+    if (!listing->usual && !strcasestr(name, "embed")) {
+        listing->usual = listing->names[listing->n];
+        listing->context = context_of(model);
+    }
+    listing->n++;
+    return 0;
 }
 
 int listing_read(const char *text, size_t len, struct listing *ret, struct gb_err *err)
@@ -78,7 +85,6 @@ int listing_read(const char *text, size_t len, struct listing *ret, struct gb_er
         listing_clear(ret);
         return gb_fail(err, r, GB_BLAME_HOST, "no memory for a list of models");
     }
-    ret->context = context_of(json_at(models, 0));
     return 0;
 }
 
@@ -119,14 +125,6 @@ int listing_get(struct http_client *client, const struct listing_request *reques
 }
 
 /* ---- choosing ------------------------------------------------------------------------------- */
-
-const char *listing_usual(const struct listing *listing)
-{
-    for (size_t i = 0; i < listing->n; i++)
-        if (!strcasestr(listing->names[i], "embed"))
-            return listing->names[i];
-    return NULL;
-}
 
 static size_t likeness(const char *name, const char *wanted)
 {

@@ -21,7 +21,8 @@ struct listing_request {
 struct listing {
     char **names; /* NULL-terminated; in the server's order */
     size_t n;
-    uint64_t context; /* of the first, where the server tells it; 0 */
+    const char *usual; /* the first that does more than make embeddings; NULL: there is none */
+    uint64_t context;  /* its tokens, where the server tells; 0 */
 };
 
 #define LISTING_MAX      1000 /* names; more are left out */
@@ -34,9 +35,6 @@ int listing_read(const char *text, size_t len, struct listing *ret, struct gb_er
 int listing_get(struct http_client *client, const struct listing_request *request,
                 struct listing *ret, struct gb_err *err);
 void listing_clear(struct listing *listing);
-
-/* The first that is not there only to make embeddings; NULL when there is none. */
-const char *listing_usual(const struct listing *listing);
 
 /* "a, b, c": the names most like the wanted one, cut to size. */
 void listing_nearest(const struct listing *listing, const char *wanted, char *text, size_t size);

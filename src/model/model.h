@@ -134,7 +134,7 @@ bool model_samples(const struct model *model);
  *    -EREMOTEIO, -EPROTO         the server failed, or speaks something else
  *    -EHOSTUNREACH               no connection, or it broke
  *
- * When it fails after text was streamed, that text is void. */
+ * When it fails, what was streamed is void, and the answer has usage and requests only. */
 int model_chat(struct model *model, const struct model_request *request, struct model_answer *ret,
                struct gb_err *err);
 void model_answer_clear(struct model_answer *answer);

@@ -32,7 +32,7 @@ static int ask(struct http_client *client, const struct provider_choice *choice,
         .cancel_fd = -1,
     };
     struct listing listing = { 0 };
-    const char *usual;
+    int r;
 
     if (provider_base_url(choice->provider, choice->base_url, ret->base_url, NULL) < 0)
         return 0;
@@ -41,12 +41,12 @@ static int ask(struct http_client *client, const struct provider_choice *choice,
         headers[0] = auth.data;
     if (listing_get(client, &request, &listing, NULL) < 0)
         return 0;
-    usual = listing_usual(&listing);
     ret->provider = choice->provider;
     ret->context = listing.context;
-    ret->model = usual ? strdup(usual) : NULL;
+    ret->model = listing.usual ? strdup(listing.usual) : NULL;
+    r = listing.usual && !ret->model ? -ENOMEM : listing.usual != NULL;
     listing_clear(&listing);
-    return usual && !ret->model ? -ENOMEM : usual != NULL;
+    return r;
 }
 
 int model_probe_local(provider_lookup lookup, void *user, struct model_local *ret,

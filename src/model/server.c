@@ -380,7 +380,6 @@ static int settle_name(struct model *model, const struct model_spec *spec, struc
 {
     const char *given = spec->name && spec->name[0] ? spec->name : model->provider->model;
     struct listing listing = { 0 };
-    const char *usual;
     int r;
 
     if (given)
@@ -389,8 +388,7 @@ static int settle_name(struct model *model, const struct model_spec *spec, struc
     if (r < 0)
         return gb_wrap(err, r, "asking %s which model it has (%s)", model->provider->name,
                        model->provider->remedy);
-    usual = listing_usual(&listing);
-    r = usual && copy(&model->name, usual) < 0 ? no_memory(err) : 0;
+    r = copy(&model->name, listing.usual) < 0 ? no_memory(err) : 0;
     if (listing.context && !spec->context)
         model->context = listing.context;
     listing_clear(&listing);

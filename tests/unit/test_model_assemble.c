@@ -161,25 +161,29 @@ static void repeated_events_are_read_as_others_are(void **state)
     static const struct {
         const char *stream;
         const char *text;
+        const char *reasoning;
     } cases[] = {
         { PADDED("a", "") PADDED("bb", "xyz") PADDED("\\u00e9\\n\\\"", "q") PADDED("", "")
               PADDED("\xff"
                      "c",
                      "w") DONE,
           "abb\xc3\xa9\n\"\xef\xbf\xbd"
-          "c" },
-        { PADDED("a", "x") PADDED("b", "\\\\") PADDED("c", "x") DONE, "abc" },
-        { DELTA("{\"content\":\"a\"}") DELTA("{\"content\":\"b\",\"refusal\":\"c\"}") DONE, "abc" },
+          "c",
+          "" },
+        { PADDED("a", "x") PADDED("b", "\\\\") PADDED("c", "x") DONE, "abc", "" },
+        { DELTA("{\"content\":\"a\"}") DELTA("{\"content\":\"b\",\"refusal\":\"c\"}")
+              DELTA("{\"content\":\"b\",\"refusal\":\"c\"}") DONE,
+          "abcbc", "" },
         { DELTA("{\"x\":{\"content\":\"a\"},\"content\":\"a\"}")
               DELTA("{\"x\":{\"content\":\"b\"},\"content\":\"a\"}")
                   DELTA("{\"x\":{\"content\":\"b\"},\"content\":\"c\"}") DONE,
-          "aac" },
+          "aac", "" },
         { DELTA("{\"x\":{\"content\":\"a\"},\"\\u0063ontent\":\"a\"}")
               DELTA("{\"x\":{\"content\":\"b\"},\"\\u0063ontent\":\"a\"}") DONE,
-          "aa" },
+          "aa", "" },
         { DELTA("{\"reasoning\":\"r\",\"content\":\"a\"}")
               DELTA("{\"reasoning\":\"r\",\"content\":\"b\"}") DONE,
-          "ab" },
+          "ab", "rr" },
     };
 
     (void)state;
@@ -188,9 +192,16 @@ static void repeated_events_are_read_as_others_are(void **state)
 
         assert_int_equal(feed(&trial, &wire_openai, cases[i].stream, 1000), 0);
         assert_string_equal(text_of(&trial.assembly.text), cases[i].text);
+        assert_string_equal(text_of(&trial.assembly.reasoning), cases[i].reasoning);
     }
     expect_fault(&wire_openai, PADDED("a", "") PADDED("b\\x", ""), FAULT_GARBLED, 0);
     expect_fault(&wire_openai, PADDED("a", "") PADDED("b\n", ""), FAULT_GARBLED, 0);
+    expect_fault(&wire_openai, PADDED("a", "") PADDED("b", "\\x"), FAULT_GARBLED, 0);
+    expect_fault(
+        &wire_openai,
+        DELTA(
+            "{\"content\":\"a\"}") "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"b\"}}]\n\n",
+        FAULT_GARBLED, 0);
     expect_fault(&wire_openai, PADDED("a", "") PADDED("\\ud800", ""), FAULT_GARBLED, 0);
 #undef PADDED
 }
@@ -267,6 +278,7 @@ static void reasoning_is_told_apart_under_all_its_names(void **state)
         { DELTA("{\"content\":\" \\n<th\"}") DELTA("{\"content\":\"ink>a</thi<b</\"}")
               DELTA("{\"content\":\"think>\"}") DELTA("{\"content\":\" \\n y\"}") DONE,
           "y", "a</thi<b" },
+        { DELTA("{\"content\":\"<think>a<</think>b\"}") DONE, "b", "a<" },
         { DELTA("{\"content\":\"<<think>\"}") DONE, "<<think>", "" },
         { DELTA("{\"content\":\"<thin\"}") DELTA("{\"content\":\" ice\"}") DONE, "<thin ice", "" },
         { DELTA("{\"content\":\"  <thin\"}") DONE, "  <thin", "" },
@@ -545,7 +557,7 @@ static void a_stream_of_anthropic_s_gives_its_answer(void **state)
         "\"input_json_delta\",\"partial_json\":\":1}\"}}\n\n"
         "data: {\"type\":\"something_new\",\"delta\":{\"text\":\"no\"}}\n\n"
         "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"tool_use\"},\"usage\":"
-        "{\"output_tokens\":42}}\n\n"
+        "{\"input_tokens\":10,\"output_tokens\":42}}\n\n"
         "data: {\"type\":\"message_stop\"}\n\n";
 
     (void)state;

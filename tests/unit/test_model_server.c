@@ -357,6 +357,11 @@ static void nobody_at_home_is_said_with_what_to_do(void **state)
         (struct model_request){ .temperature = -1, .deadline_ns = CLOCK_NEVER_NS, .cancel_fd = -1 };
     failed(&f, -EHOSTUNREACH, "ollama serve", 3);
     model_close(&f.model);
+    spec.base_url = "http://127.0.0.1:99999"; /* no other try would find that port */
+    assert_int_equal(model_open(&spec, &f.model, NULL), 0);
+    failed(&f, -EHOSTUNREACH, "not a URL", 1);
+    model_close(&f.model);
+    spec.base_url = url;
     spec.name = NULL;
     assert_true(model_open(&spec, &f.model, &f.err) < 0);
     assert_non_null(strstr(f.err.msg, "ollama serve"));
@@ -602,6 +607,7 @@ static void a_server_that_drips_is_left_at_the_deadline(void **state)
     up(&f, acts);
     f.request.deadline_ns = clock_after_ms(300);
     failed(&f, -ETIMEDOUT, "in time", 1);
+    assert_null(strstr(f.err.msg, "another try"));
     assert_true(clock_now_ns() >= f.request.deadline_ns);
     f.err = (struct gb_err){ 0 };
     failed(&f, -ETIMEDOUT, "no time left", 0);
@@ -657,6 +663,7 @@ static void a_local_server_says_itself_what_it_has(void **state)
     up_as(&f, (struct model_spec){ .provider = "vllm" }, acts);
     assert_string_equal(model_label(f.model), "vllm/tiny");
     assert_string_equal(model_name(f.model), "tiny");
+    assert_int_equal(model_context(f.model), 5);
     assert_int_equal(model_list(f.model, &names, NULL), 0);
     assert_string_equal(names[0], "tiny");
     assert_null(names[1]);
@@ -668,7 +675,8 @@ static void a_local_server_says_itself_what_it_has(void **state)
 static void listings_of_all_kinds_are_read(void **state)
 {
     static const char *const lists[] = {
-        "{\"data\":[{\"id\":\"a\",\"context_window\":77},{\"id\":5},{},null,{\"id\":\"b\"}]}",
+        "{\"data\":[{\"id\":\"a\",\"context_window\":77},{\"id\":5},{},null,{\"id\":\"\\u001b[31m\"},"
+        "{\"id\":\"b\"}]}",
         "{\"models\":[{\"name\":\"models/a\",\"meta\":{\"n_ctx\":77}},{\"name\":\"b\"}]}",
     };
     static const char *const others[] = {
@@ -713,8 +721,10 @@ static void a_local_server_is_found(void **state)
     unsigned port;
     cleanup_close int fd = peer_socket(&port); /* nobody listens on it */
     char closed[64];
-    const char *env[] = { "OLLAMA_HOST", closed, "LLAMACPP_BASE_URL", NULL, "VLLM_BASE_URL",
-                          closed,        NULL };
+    const char *env[] = {
+        "OLLAMA_HOST", closed, "LLAMACPP_BASE_URL", NULL, "VLLM_BASE_URL", closed, "LLAMA_API_KEY",
+        SECRET,        NULL
+    };
 
     (void)state;
     peer_up(&peer, acts);
@@ -725,6 +735,7 @@ static void a_local_server_is_found(void **state)
     assert_string_equal(local.base_url, peer.url);
     assert_string_equal(local.model, "tiny");
     assert_int_equal(local.context, 4096);
+    assert_non_null(strstr(peer.saw->requests, "Authorization: Bearer " SECRET "\r\n"));
     peer_down(&peer);
     model_local_clear(&local);
     env[3] = closed;
