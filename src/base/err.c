@@ -65,6 +65,14 @@ int gb_wrap(struct gb_err *err, int code, const char *fmt, ...)
     return code;
 }
 
+void gb_add_remedy(struct gb_err *err, const char *remedy)
+{
+    size_t len = strlen(err->msg);
+
+    if (!strstr(err->msg, GB_REMEDY) && len + strlen(GB_REMEDY) + strlen(remedy) < sizeof(err->msg))
+        (void)snprintf(err->msg + len, sizeof(err->msg) - len, "%s%s", GB_REMEDY, remedy);
+}
+
 size_t gb_err_len(const struct gb_err *err)
 {
     const char *remedy = strstr(err->msg, GB_REMEDY);

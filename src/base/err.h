@@ -39,6 +39,9 @@ int gb_fail_sys(struct gb_err *err, const char *fmt, ...) __attribute__((format(
 int gb_wrap(struct gb_err *err, int code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Adds a remedy to a text that has none, as far as there is room. */
+void gb_add_remedy(struct gb_err *err, const char *remedy);
+
 /* The length of the text without its remedy. */
 size_t gb_err_len(const struct gb_err *err);
 

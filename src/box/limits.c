@@ -167,15 +167,25 @@ const char *limit_text(const struct limits *limits, enum limit limit,
     return value_text(rows[limit].unit, get(limits, limit), text);
 }
 
-static int out_of_range(const struct row *row, uint64_t value, struct gb_err *err)
+const char *limit_range(enum limit limit, char text[static LIMIT_RANGE_MAX])
 {
-    char given[NUM_TEXT_MAX];
+    const struct row *row = &rows[limit];
     char min[NUM_TEXT_MAX];
     char max[NUM_TEXT_MAX];
 
-    return gb_fail(err, -ERANGE, GB_BLAME_CALLER, "%s: %s is out of range, %s to %s is allowed",
-                   row->name, value_text(row->unit, value, given),
-                   value_text(row->unit, row->min, min), value_text(row->unit, row->max, max));
+    (void)snprintf(text, LIMIT_RANGE_MAX, "%s to %s", value_text(row->unit, row->min, min),
+                   value_text(row->unit, row->max, max));
+    return text;
+}
+
+static int out_of_range(enum limit limit, uint64_t value, struct gb_err *err)
+{
+    char given[NUM_TEXT_MAX];
+    char range[LIMIT_RANGE_MAX];
+
+    return gb_fail(err, -ERANGE, GB_BLAME_CALLER, "%s: %s is out of range, %s is allowed",
+                   rows[limit].name, value_text(rows[limit].unit, value, given),
+                   limit_range(limit, range));
 }
 
 int limits_check(const struct limits *limits, struct gb_err *err)
@@ -187,7 +197,7 @@ int limits_check(const struct limits *limits, struct gb_err *err)
         uint64_t value = get(limits, i);
 
         if (value < rows[i].min || value > rows[i].max)
-            return out_of_range(&rows[i], value, err);
+            return out_of_range(i, value, err);
     }
     if (limits->output_keep > limits->output_max)
         return gb_fail(err, -ERANGE, GB_BLAME_CALLER,

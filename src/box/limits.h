@@ -60,6 +60,10 @@ const char *limit_name(enum limit limit);
 /* "--timeout"; NULL where the command line has none. */
 const char *limit_flag(enum limit limit);
 
+/* "1 MiB to 64 TiB". */
+#define LIMIT_RANGE_MAX (2 * NUM_TEXT_MAX + 8)
+const char *limit_range(enum limit limit, char text[static LIMIT_RANGE_MAX]);
+
 /* "30 s", "512 MiB", "0.5", "128". */
 const char *limit_text(const struct limits *limits, enum limit limit,
                        char text[static NUM_TEXT_MAX]);

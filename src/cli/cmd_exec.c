@@ -107,6 +107,8 @@ static int choose_source(const struct given *given, const struct parsed *parsed,
         return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
                        "'%.100s': one FILE only; arguments of the program stand behind --",
                        parsed->operands[1]);
+    if (file && !*file)
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "the FILE's name is empty");
     if (file && given->code)
         return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "-c CODE and '%.100s' exclude each other",
                        file);
@@ -125,8 +127,17 @@ static int choose_source(const struct given *given, const struct parsed *parsed,
     return 0;
 }
 
+/* "python, javascript, …" */
+static const char *language_names(struct buf *names)
+{
+    for (size_t i = 0; language_at(i); i++)
+        (void)buf_printf(names, "%s%s", i ? ", " : "", language_at(i)->name);
+    return names->data ? names->data : "";
+}
+
 static int find_language(const char *name, const struct language **ret, struct gb_err *err)
 {
+    cleanup_buf struct buf names = BUF_INIT(1024);
     struct nearest near = { .text = name };
 
     *ret = language_by_name(name);
@@ -137,14 +148,18 @@ static int find_language(const char *name, const struct language **ret, struct g
         for (const char *const *alias = language_at(i)->aliases; *alias; alias++)
             nearest_offer(&near, *alias);
     }
-    return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "unknown language '%.100s'%s%s%s", name,
+    return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
+                   "unknown language '%.100s'%s%s%s" GB_REMEDY "say one of %s", name,
                    nearest_best(&near) ? ", did you mean '" : "",
-                   nearest_best(&near) ? nearest_best(&near) : "", nearest_best(&near) ? "'?" : "");
+                   nearest_best(&near) ? nearest_best(&near) : "", nearest_best(&near) ? "'?" : "",
+                   language_names(&names));
 }
 
 /* -l was checked before; now the code is there. */
 static int guess_language(const char *file, struct exec_args *args, struct gb_err *err)
 {
+    cleanup_buf struct buf names = BUF_INIT(1024);
+
     if (args->language)
         return 0;
     if (args->source == EXEC_FILE)
@@ -153,10 +168,12 @@ static int guess_language(const char *file, struct exec_args *args, struct gb_er
         args->language = language_by_shebang(args->code, args->code_len);
     if (args->language)
         return 0;
-    return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "%.100s: which language is it? Say -l LANG",
+    return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
+                   "%.100s: which language is it? Say -l LANG" GB_REMEDY "LANG is one of %s",
                    args->source == EXEC_FILE    ? file
                    : args->source == EXEC_STDIN ? "stdin"
-                                                : "-c");
+                                                : "-c",
+                   language_names(&names));
 }
 
 /* A name of our own for the code.  In a workspace it is one that no project has: the project's own
@@ -358,6 +375,8 @@ static int exec_call(const struct call *call, struct gb_err *err)
     struct parsed parsed = { 0 };
     int r = command_parse(call, &given, &parsed, err);
 
+    if (r == -ENOENT && parsed.n_operands)
+        gb_add_remedy(err, "what is the program's own stands behind --: FILE -- ARGS");
     if (r == 0)
         r = exec_given(call, &given, &parsed, err);
     else if (r > 0)

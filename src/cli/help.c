@@ -43,6 +43,29 @@ void help_command(const struct cmd *cmd, struct buf *ret)
     }
 }
 
+static bool is_in_group(const struct cmd *cmd, const char *word)
+{
+    size_t len = strlen(word);
+
+    return len > 0 && strncmp(cmd->name, word, len) == 0 && cmd->name[len] == ' ';
+}
+
+bool help_group(const char *word, struct buf *ret)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; command_at(i); i++) {
+        if (!is_in_group(command_at(i), word))
+            continue;
+        if (n++ == 0)
+            buf_printf(ret, "Usage: glovebox %s COMMAND [OPTIONS]\n\n", word);
+        buf_printf(ret, "  %-14s %s\n", command_at(i)->name, command_at(i)->help);
+    }
+    if (n)
+        buf_printf(ret, "\n'glovebox %s COMMAND --help' lists the options of a command.\n", word);
+    return n > 0;
+}
+
 void help_all(struct buf *ret)
 {
     buf_puts(ret, "Usage: glovebox COMMAND [OPTIONS]\n"
@@ -74,6 +97,9 @@ static void dump_command(const struct cmd *cmd, struct buf *ret)
 static void dump_language(const struct language *language, struct buf *ret)
 {
     buf_printf(ret, "language\t%s\t", language->name);
+    for (size_t i = 0; language->aliases[i]; i++)
+        buf_printf(ret, "%s%s", i ? " " : "", language->aliases[i]);
+    buf_puts(ret, language->aliases[0] ? "\t" : "-\t");
     for (size_t i = 0; language->endings[i]; i++)
         buf_printf(ret, "%s.%s", i ? " " : "", language->endings[i]);
     buf_printf(ret, "\t%s\n", language->package);
@@ -85,9 +111,10 @@ void help_dump(struct buf *ret)
         dump_command(command_at(i), ret);
     for (enum key_id id = 0; id < N_KEYS; id++) {
         const struct key *key = key_at(id);
+        char allowed[KEY_ALLOWED_MAX];
 
         buf_printf(ret, "key\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", key->name,
-                   value_kind_name(key->kind), value_kind_allowed(key->kind), or_dash(key->value),
+                   value_kind_name(key->kind), key_allowed(key, allowed), or_dash(key->value),
                    or_dash(key->flag), key->env, key_rule_word(key->rule), key->help);
     }
     for (enum wall wall = 0; wall < N_WALLS; wall++)

@@ -5,11 +5,17 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 struct buf;
 struct cmd;
 
 /* `glovebox --help`: all commands. */
 void help_all(struct buf *ret);
+
+/* `glovebox GROUP --help`: the commands whose name begins with that word; false when there are
+ * none. */
+bool help_group(const char *word, struct buf *ret);
 
 /* `glovebox COMMAND --help`. */
 void help_command(const struct cmd *cmd, struct buf *ret);
@@ -23,6 +29,6 @@ void help_command(const struct cmd *cmd, struct buf *ret);
  *    option   COMMAND  LETTER  NAME  ARGUMENT  DEFAULT  HELP
  *    key      NAME  KIND  ALLOWED  DEFAULT  FLAG  ENVIRONMENT  PROJECT  HELP
  *    wall     NAME  KEEPS
- *    language NAME  ENDINGS  PACKAGE
+ *    language NAME  ALIASES  ENDINGS  PACKAGE
  */
 void help_dump(struct buf *ret);

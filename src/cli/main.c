@@ -35,16 +35,29 @@ static int print(void (*write)(struct buf *ret), struct gb_err *err)
     return command_print(&text, err);
 }
 
+static bool is_help(const char *word)
+{
+    return word && (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0);
+}
+
 /* `glovebox help [COMMAND]` and what may stand in place of a command; -ENOENT when it is none. */
 static int run_option(char *const *argv, struct gb_err *err)
 {
-    bool wants_help = strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "-h") == 0;
-
-    if (wants_help || (strcmp(argv[0], "help") == 0 && !argv[1]))
+    if (is_help(argv[0]) || (strcmp(argv[0], "help") == 0 && !argv[1]))
         return print(help_all, err);
     if (strcmp(argv[0], "--dump-options") == 0)
         return print(help_dump, err);
     return -ENOENT;
+}
+
+/* `glovebox help config`, `glovebox config --help`; -ENOENT when it is no such call. */
+static int run_group_help(char *const *argv, bool wants_help, struct gb_err *err)
+{
+    cleanup_buf struct buf text = BUF_INIT(TEXT_MAX);
+
+    if (!(wants_help && argv[0] && !argv[1]) && !(argv[0] && is_help(argv[1])))
+        return -ENOENT;
+    return help_group(argv[0], &text) ? command_print(&text, err) : -ENOENT;
 }
 
 static int run_command(char *const *argv, char *const *env, enum color_mode *ret_color,
@@ -55,10 +68,14 @@ static int run_command(char *const *argv, char *const *env, enum color_mode *ret
     bool wants_help = strcmp(argv[0], "help") == 0;
     struct call call = { .env = env };
     size_t n = 0;
+    int r;
 
     call.ret_color = ret_color;
     if (wants_help)
         argv++;
+    r = run_group_help(argv, wants_help, err);
+    if (r != -ENOENT)
+        return r;
     call.cmd = command_find(argv, &n, err);
     if (!call.cmd)
         return -EINVAL;

@@ -67,9 +67,9 @@ static int fail_unknown(const struct parser *p, const char *name, size_t len)
     for (const struct opt *row = p->table; row->type; row++)
         nearest_offer(&near, opt_name(row));
     if (nearest_best(&near))
-        return gb_fail(p->err, -EINVAL, GB_BLAME_CALLER,
+        return gb_fail(p->err, -ENOENT, GB_BLAME_CALLER,
                        "unknown option '--%s', did you mean '--%s'?", typed, nearest_best(&near));
-    return gb_fail(p->err, -EINVAL, GB_BLAME_CALLER, "unknown option '--%s'; --help lists them",
+    return gb_fail(p->err, -ENOENT, GB_BLAME_CALLER, "unknown option '--%s'; --help lists them",
                    typed);
 }
 
@@ -142,7 +142,7 @@ static int take_letters(struct parser *p, const char *letters)
         int r;
 
         if (!opt)
-            return gb_fail(p->err, -EINVAL, GB_BLAME_CALLER,
+            return gb_fail(p->err, -ENOENT, GB_BLAME_CALLER,
                            "unknown option '-%c'; --help lists them", *letters);
         if (opt_arg(opt))
             return letters[1] ? store(p, opt, letters + 1) : take_argument(p, opt);

@@ -74,7 +74,8 @@ const char *opt_help(const struct opt *opt);
 const char *opt_default(const struct opt *opt);
 
 /* argv is NULL-terminated and begins behind the command's name.  The caller owes a parsed_clear()
- * and frees the items of its lists, also after a failure.  Blames the caller. */
+ * and frees the items of its lists, also after a failure.  Blames the caller; -ENOENT: there is
+ * no such option. */
 int options_parse(const struct opt *table, char *const *argv, void *target, struct parsed *ret,
                   struct gb_err *err);
 void parsed_clear(struct parsed *parsed);

@@ -37,6 +37,10 @@ struct key {
 /* Of all N_KEYS. */
 const struct key *key_at(enum key_id id);
 
+/* What may be written as the key's value: "1 MiB to 64 TiB, such as 512m or 1.5g". */
+#define KEY_ALLOWED_MAX 256
+const char *key_allowed(const struct key *key, char text[static KEY_ALLOWED_MAX]);
+
 /* NULL when there is none. */
 const struct key *key_by_name(const char *name);
 const struct key *key_by_env(const char *env);

@@ -70,8 +70,13 @@ static int put_text(struct layers *layers, const struct key *key, const char *te
                     const struct origin *origin)
 {
     struct value value = { 0 };
+    char allowed[KEY_ALLOWED_MAX];
     int r = value_parse(key->kind, text, layers->home, &value, layers->err);
 
+    if ((r == -EINVAL || r == -ERANGE) && key->kind != VALUE_WALLS)
+        return gb_fail(layers->err, r, GB_BLAME_CALLER, "'%.40s' %s: allowed is %s", text,
+                       r == -ERANGE ? "is out of range" : "cannot be used",
+                       key_allowed(key, allowed));
     if (r == 0)
         r = settings_apply(layers->settings, key, &value, origin, layers->err);
     value_clear(&value);
@@ -159,15 +164,16 @@ static int entry_text(struct layers *layers, const struct key *key, const struct
 {
     bool may_be_list = value_is_list(key->kind) || key->kind == VALUE_WALLS;
     char separator = key->kind == VALUE_WALLS ? ',' : ':';
+    char allowed[KEY_ALLOWED_MAX];
 
     if (entry->is_empty)
         return gb_fail(layers->err, -EINVAL, GB_BLAME_CALLER, "has no value: allowed is %s",
-                       value_kind_allowed(key->kind));
+                       key_allowed(key, allowed));
     if (entry->text)
         return buf_puts(ret, entry->text);
     if (!may_be_list)
         return gb_fail(layers->err, -EINVAL, GB_BLAME_CALLER, "takes no list: allowed is %s",
-                       value_kind_allowed(key->kind));
+                       key_allowed(key, allowed));
     for (size_t i = 0; entry->items[i]; i++) {
         if (i)
             buf_putc(ret, separator);

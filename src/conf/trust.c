@@ -156,9 +156,10 @@ int trust_has(const char *state_dir, const char *dir, const char *name, const vo
     return r < 0 ? damaged(state_dir, err) : is_trusted;
 }
 
-/* Takes over the copies of other directories than dir. */
+/* Takes over the copies of other directories than dir; the number of dir's own. */
 static int keep_others(const struct buf *list, const char *dir, struct buf *ret)
 {
+    int n = 0;
     struct copy copy;
     size_t at = 0;
     int r;
@@ -168,10 +169,11 @@ static int keep_others(const struct buf *list, const char *dir, struct buf *ret)
 
         for (size_t i = 0; trust_file_at(i); i++)
             is_dirs |= is_of(&copy, dir, trust_file_at(i));
+        n += is_dirs;
         if (!is_dirs)
             add_copy(ret, &copy);
     }
-    return r;
+    return r < 0 ? r : n;
 }
 
 /* Copies of the files that dir has; their number. */
@@ -251,8 +253,11 @@ int trust_set(const char *state_dir, const char *dir, bool is_revoked, size_t *r
     r = read_list(state_dir, &old, err);
     if (r < 0)
         return r;
-    if (keep_others(&old, path, &list) < 0)
+    r = keep_others(&old, path, &list);
+    if (r < 0)
         return damaged(state_dir, err);
+    if (r == 0 && is_revoked)
+        return gb_fail(err, -ENOENT, GB_BLAME_CALLER, "%.300s: was not trusted", dir);
     r = is_revoked ? 0 : add_present(path, &list, err);
     if (r < 0)
         return r;

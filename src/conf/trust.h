@@ -22,6 +22,6 @@ int trust_has(const char *state_dir, const char *dir, const char *name, const vo
 
 /* Trusts the present contents of dir's files, and forgets earlier trust in it; their number in
  * *ret_n.  A directory without such files is an error.  With is_revoked it only forgets, also a
- * directory that is gone if it is named by its whole path. */
+ * directory that is gone if it is named by its whole path; one that was not trusted is an error. */
 int trust_set(const char *state_dir, const char *dir, bool is_revoked, size_t *ret_n,
               struct gb_err *err);

@@ -33,6 +33,7 @@ struct parse {
 struct kind {
     const char *name;
     const char *allowed;
+    const char *example;                 /* "" or ", such as …" */
     int (*parse)(const struct parse *p); /* -EINVAL, -ERANGE, or another code with err set */
     int (*format)(const struct value *value, struct buf *ret);
 };
@@ -451,30 +452,32 @@ static int format_paths(const struct value *value, struct buf *ret)
 }
 
 static const struct kind kinds[N_VALUE_KINDS] = {
-    [VALUE_BOOL] = { "yes or no", "true or false", parse_bool, format_bool },
-    [VALUE_COUNT] = { "number", "a whole number from 1 on", parse_count, format_number },
-    [VALUE_SIZE] = { "size", "more than 0 bytes, such as 65536, 512m or 1.5g", parse_size,
+    [VALUE_BOOL] = { "yes or no", "true or false", "", parse_bool, format_bool },
+    [VALUE_COUNT] = { "number", "a whole number from 1 on", "", parse_count, format_number },
+    [VALUE_SIZE] = { "size", "more than 0 bytes", ", such as 512m or 1.5g", parse_size,
                      format_size },
-    [VALUE_DURATION] = { "time", "more than 0 seconds, such as 30, 500ms, 2m or 1h", parse_duration,
-                         format_duration },
-    [VALUE_MILLI] = { "decimal", "a number above 0, such as 2 or 0.5", parse_milli, format_milli },
-    [VALUE_UID] = { "user id", "a user id from 65536 to 4294836224", parse_uid, format_number },
-    [VALUE_WALLS] = { "walls", "all, none, or names with commas", parse_walls, format_walls },
-    [VALUE_BACKEND] = { "backend", "native, docker or disabled", parse_backend, format_backend },
-    [VALUE_COLOR] = { "when", "auto, always or never", parse_color, format_color },
-    [VALUE_TEXT] = { "text", "a text that is not empty", parse_text, format_text },
-    [VALUE_PATH] = { "path", "an absolute path without '.' and '..'", parse_path, format_text },
-    [VALUE_PATHS] = { "list of paths", "absolute paths without '.' and '..'", parse_paths,
+    [VALUE_DURATION] = { "time", "more than 0 seconds", ", such as 30, 500ms, 2m or 1h",
+                         parse_duration, format_duration },
+    [VALUE_MILLI] = { "decimal", "a number above 0", ", such as 2 or 0.5", parse_milli,
+                      format_milli },
+    [VALUE_UID] = { "user id", "a user id from 65536 to 4294836224", "", parse_uid, format_number },
+    [VALUE_WALLS] = { "walls", "all, none, or names with commas", "", parse_walls, format_walls },
+    [VALUE_BACKEND] = { "backend", "native, docker or disabled", "", parse_backend,
+                        format_backend },
+    [VALUE_COLOR] = { "when", "auto, always or never", "", parse_color, format_color },
+    [VALUE_TEXT] = { "text", "a text that is not empty", "", parse_text, format_text },
+    [VALUE_PATH] = { "path", "an absolute path without '.' and '..'", "", parse_path, format_text },
+    [VALUE_PATHS] = { "list of paths", "absolute paths without '.' and '..'", "", parse_paths,
                       format_paths },
-    [VALUE_FOLDER] = { "path", "a path without '.' and '..'", parse_folder, format_text },
-    [VALUE_DOLLARS] = { "dollars", "a number above 0, such as 5 or 0.5", parse_dollars,
+    [VALUE_FOLDER] = { "path", "a path without '.' and '..'", "", parse_folder, format_text },
+    [VALUE_DOLLARS] = { "dollars", "a number above 0", ", such as 5 or 0.5", parse_dollars,
                         format_dollars },
-    [VALUE_EFFORT] = { "level", "low, medium, high or auto", parse_effort, format_effort },
-    [VALUE_ASK] = { "when", "never, blocked or always", parse_ask, format_ask },
-    [VALUE_SEARCH] = { "search", "tavily, searxng, none or auto", parse_search, format_search },
-    [VALUE_MODEL] = { "model", "PROVIDER/MODEL, or MODEL alone", parse_model, format_text },
-    [VALUE_URL] = { "URL", "http:// or https://, without user name, query and blanks", parse_url,
-                    format_text },
+    [VALUE_EFFORT] = { "level", "low, medium, high or auto", "", parse_effort, format_effort },
+    [VALUE_ASK] = { "when", "never, blocked or always", "", parse_ask, format_ask },
+    [VALUE_SEARCH] = { "search", "tavily, searxng, none or auto", "", parse_search, format_search },
+    [VALUE_MODEL] = { "model", "PROVIDER/MODEL, or MODEL alone", "", parse_model, format_text },
+    [VALUE_URL] = { "URL", "http:// or https://, without user name, query and blanks", "",
+                    parse_url, format_text },
 };
 
 void value_clear(struct value *value)
@@ -495,8 +498,9 @@ int value_parse(enum value_kind kind, const char *text, const char *home, struct
     if (r == -ENOMEM)
         return gb_fail(err, r, GB_BLAME_HOST, "out of memory");
     if ((r == -EINVAL || r == -ERANGE) && kind != VALUE_WALLS)
-        return gb_fail(err, r, GB_BLAME_CALLER, "'%.40s' %s: allowed is %s", text,
-                       r == -ERANGE ? "is out of range" : "cannot be used", kinds[kind].allowed);
+        return gb_fail(err, r, GB_BLAME_CALLER, "'%.40s' %s: allowed is %s%s", text,
+                       r == -ERANGE ? "is out of range" : "cannot be used", kinds[kind].allowed,
+                       kinds[kind].example);
     return r;
 }
 
@@ -528,6 +532,11 @@ const char *value_kind_name(enum value_kind kind)
 const char *value_kind_allowed(enum value_kind kind)
 {
     return kinds[kind].allowed;
+}
+
+const char *value_kind_example(enum value_kind kind)
+{
+    return kinds[kind].example;
 }
 
 unsigned backend_closedness(enum backend_choice backend)

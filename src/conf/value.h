@@ -90,9 +90,10 @@ int value_format(enum value_kind kind, const struct value *value, struct buf *re
 
 bool value_is_list(enum value_kind kind);
 
-/* "size", "time", …, and what may be written. */
+/* "size", "time", …; what may be written; and ", such as 512m", or "". */
 const char *value_kind_name(enum value_kind kind);
 const char *value_kind_allowed(enum value_kind kind);
+const char *value_kind_example(enum value_kind kind);
 
 /* How closed a backend is; a greater number is more closed, docker and native are alike. */
 unsigned backend_closedness(enum backend_choice backend);

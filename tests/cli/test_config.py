@@ -124,6 +124,15 @@ def test_trust_needs_one_directory_with_files(place):
     assert not (place.base / "state/trusted").exists()
 
 
+def test_only_what_was_trusted_can_be_revoked(place):
+    put(place.cwd / "glovebox.yaml", "limits: {timeout: 1h}\n")
+    for folder in (".", "/nonexist"):
+        refused(call(place, "config", "trust", "--revoke", folder), f"{folder}: was not trusted")
+    assert call(place, "config", "trust", ".").returncode == 0
+    assert call(place, "config", "trust", "--revoke", ".").returncode == 0
+    refused(call(place, "config", "trust", "--revoke", "."), "was not trusted")
+
+
 def test_config_yaml_of_another_program_is_read(place):  # S1-03
     put(place.cwd / "config/config.yaml",
         "agent:\n  list: [{a: 1}, 2]\ntools:\n  code_execution:\n    enabled: true\n"

@@ -50,6 +50,15 @@ def test_help_of_a_command_fits_a_screen(place, name):
     assert call(place, *name.split(), "-h").stdout == answer.stdout
 
 
+@pytest.mark.parametrize("words", [["config", "--help"], ["config", "-h"], ["help", "config"]])
+def test_help_of_a_group_lists_its_commands(place, words):
+    answer = call(place, *words)
+    assert (answer.returncode, answer.stderr) == (0, b"")
+    lines = answer.stdout.decode().splitlines()
+    assert lines[0] == "Usage: glovebox config COMMAND [OPTIONS]"
+    assert [line.split()[:2] for line in lines if line.startswith("  ")] == [["config", "show"], ["config", "trust"]]
+
+
 def test_help_man_and_parser_have_the_same_options(place):
     rows = dumped(place)
     assert [row[0] for row in rows["command"]] == COMMANDS
@@ -152,6 +161,37 @@ def test_wrong_options_of_exec(hello, words, part):
     refused(call(hello, "exec", "hello.py", *words), part)
 
 
+@pytest.mark.parametrize("words,parts", [
+    (["--memory", "0"], ["allowed is 1 MiB to 64 TiB, such as 512m"]),
+    (["--memory", "65536"], ["1 MiB to 64 TiB is allowed"]),
+    (["--memory", "99999999999999999999"], ["allowed is 1 MiB to 64 TiB"]),
+    (["--disk", "x"], ["allowed is 64 KiB to 64 TiB"]),
+    (["--pids", "0"], ["allowed is a whole number, 1 to 32768"]), (["--pids", "99999"], ["1 to 32768 is allowed"]),
+    (["--cpus", "0"], ["allowed is 0.01 to 1024"]),
+    (["-l", ""], ["unknown language ''", "say one of python, javascript, typescript, bash, sh, c, cpp"]),
+    (["-l", "cobol"], ["unknown language 'cobol'", "python", "rust"]),
+    (["--width", "800"], ["unknown option '--width'", "behind --: FILE -- ARGS"]),
+    (["--toolchain", "/"], ["toolchain '/'", "bin"]),
+])
+def test_what_is_advised_is_true(hello, words, parts):
+    text = refused(call(hello, "exec", "hello.py", *words), *parts)
+    assert "65536, " not in text and "more than 0" not in text
+
+
+def test_the_smallest_and_largest_that_are_told_are_taken(hello):
+    for words in (["--memory", "1m"], ["--memory", "64t"], ["--disk", "64k"], ["--pids", "32768"],
+                  ["--cpus", "0.01"], ["--cpus", "1024"]):
+        answer = call(hello, "exec", "--backend", "disabled", *words, "hello.py")
+        refused(answer, "running code is disabled", code=125)
+
+
+def test_nobody_is_told_to_open_a_home(hello):
+    if os.stat("/root").st_mode & 0o005 == 0o005:
+        pytest.skip("/root is open already")
+    text = refused(call(hello, "exec", "--toolchain", "/root", "hello.py"), "home directory", "/opt")
+    assert "chmod" not in text
+
+
 LIMITS = ["timeout", "cpu-time", "memory", "cpus", "pids", "disk", "output-max"]
 
 
@@ -194,6 +234,7 @@ def test_bad_names_of_variables(hello, value, part):
     (["-l", "python"], "what is to run?"),
     (["-l", "python", "--", "true"], "-l needs a FILE"),
     (["--"], "what is to run?"),
+    ([""], "the FILE's name is empty"),
     (["--", ""], "the program's name is empty"),
 ])
 def test_programs_that_cannot_be_run(hello, words, part):

@@ -588,7 +588,7 @@ static void test_mistakes_in_yaml_name_file_line_and_remedy(void **state)
         { "limits: {timeout: .nan}", "'.nan' cannot be used" },
         { "limits: {timeout: 99999999999999999999}", "is out of range" },
         { "limits: {timeout: 1e9}", "cannot be used" },
-        { "limits: {memory: 12q}", "allowed is more than 0 bytes" },
+        { "limits: {memory: 12q}", "allowed is 1 MiB to 64 TiB, such as 512m" },
         { "limits: {memory: 1}", "1 MiB to" },
         { "limits: {pids: 1.5}", "allowed is a whole number" },
         { "limits: {cpus: 0}", "is out of range" },

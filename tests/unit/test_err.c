@@ -111,6 +111,13 @@ static void a_remedy_is_the_texts_or_the_codes(void **state)
     assert_string_equal(gb_err_remedy(&err), "do this");
     (void)gb_fail(&err, -EMFILE, GB_BLAME_CALLER, "the caller's own");
     assert_null(gb_err_remedy(&err));
+    gb_add_remedy(&err, "first");
+    gb_add_remedy(&err, "second");
+    assert_string_equal(err.msg, "the caller's own" GB_REMEDY "first");
+    memset(err.msg, 'x', sizeof(err.msg) - 10);
+    err.msg[sizeof(err.msg) - 10] = '\0';
+    gb_add_remedy(&err, "no room");
+    assert_null(strchr(err.msg, '\n'));
 }
 
 int main(void)

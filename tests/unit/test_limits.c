@@ -200,6 +200,19 @@ static void limits_are_shown_as_people_write_them(void **state)
     assert_null(limit_flag(LIMIT_INODES));
 }
 
+/* What the manual and errors tell is what limits_check() lets pass. */
+static void ranges_are_told_as_they_are(void **state)
+{
+    char text[LIMIT_RANGE_MAX];
+
+    (void)state;
+    assert_string_equal(limit_range(LIMIT_MEMORY, text), "1 MiB to 64 TiB");
+    assert_string_equal(limit_range(LIMIT_DISK, text), "64 KiB to 64 TiB");
+    assert_string_equal(limit_range(LIMIT_PIDS, text), "1 to 32768");
+    assert_string_equal(limit_range(LIMIT_CPUS, text), "0.01 to 1024");
+    assert_string_equal(limit_range(LIMIT_WALL, text), "1 ms to 86400 s");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -211,6 +224,7 @@ int main(void)
         cmocka_unit_test(every_limit_has_bounds_and_zero_is_outside),
         cmocka_unit_test(a_refusal_says_what_was_given_and_what_is_allowed),
         cmocka_unit_test(limits_are_shown_as_people_write_them),
+        cmocka_unit_test(ranges_are_told_as_they_are),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

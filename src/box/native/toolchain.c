@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,11 +33,30 @@ static const char usual_path[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/
 /* Where Go's own archive puts itself, outside every usual PATH. */
 #define GO_BIN "/usr/local/go/bin"
 
-static int unreadable(const char *path, struct gb_err *err)
+/* Nobody is told to open a home, which has more in it than a toolchain. */
+static bool is_home(const char *tree)
 {
+    char room[4096];
+    struct passwd pwd;
+    struct passwd *found = NULL;
+    struct stat st;
+
+    return strcmp(tree, "/root") == 0 ||
+           (stat(tree, &st) == 0 && getpwuid_r(st.st_uid, &pwd, room, sizeof(room), &found) == 0 &&
+            found && strcmp(pwd.pw_dir, tree) == 0);
+}
+
+static int unreadable(const char *tree, const char *path, struct gb_err *err)
+{
+    if (is_home(tree))
+        return gb_fail(err, -EACCES, GB_BLAME_CALLER,
+                       "toolchain '%.150s' is a home directory, and '%.150s' is not readable by "
+                       "others" GB_REMEDY
+                       "name the tree of the toolchain alone, or copy it to one below /opt",
+                       tree, path);
     return gb_fail(err, -EACCES, GB_BLAME_CALLER,
-                   "toolchain: '%s' is not readable by others\nremedy: chmod o+rX '%s'", path,
-                   path);
+                   "toolchain: '%.200s' is not readable by others" GB_REMEDY "chmod o+rX '%.200s'",
+                   path, path);
 }
 
 static bool is_readable(const struct stat *st)
@@ -63,7 +83,7 @@ static int look_below(const char *tree, struct gb_err *err)
         looked++;
         (void)snprintf(path, sizeof(path), "%s/%s", tree, entry->d_name);
         if (fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !is_readable(&st))
-            r = unreadable(path, err);
+            r = unreadable(tree, path, err);
     }
     closedir(dir);
     return r;
@@ -73,7 +93,11 @@ static int check_tree(const char *tree, struct gb_err *err)
 {
     struct stat st;
 
-    if (!path_is_clean_absolute(tree) || strcmp(tree, "/") == 0)
+    if (strcmp(tree, "/") == 0)
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
+                       "toolchain '/': not all of this machine; name the directory that has the "
+                       "toolchain's bin");
+    if (!path_is_clean_absolute(tree))
         return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
                        "toolchain '%s' is not an absolute path without '.', '..' or '//'", tree);
     for (size_t i = 0; i < N_ELEMENTS(own_places); i++)
@@ -85,7 +109,7 @@ static int check_tree(const char *tree, struct gb_err *err)
         return gb_fail_sys(err, "toolchain '%s'", tree);
     if (!S_ISDIR(st.st_mode))
         return gb_fail(err, -ENOTDIR, GB_BLAME_CALLER, "toolchain '%s' is not a directory", tree);
-    return is_readable(&st) ? look_below(tree, err) : unreadable(tree, err);
+    return is_readable(&st) ? look_below(tree, err) : unreadable(tree, tree, err);
 }
 
 int toolchains_check(const char *const *trees, struct gb_err *err)
