@@ -93,7 +93,7 @@ static inline void work_on_small_disk(const char *path, const char *options)
 {
     if (unshare(CLONE_NEWNS) < 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
         _exit(WORK_CANNOT);
-    if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+    if (mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) < 0 ||
         mount("none", path, "tmpfs", 0, options) < 0)
         _exit(WORK_CANNOT);
 }

@@ -591,7 +591,7 @@ static void fill_the_disk(void *user)
     CHILD_MUST(stat("transcript.jsonl", &st) == 0 && st.st_size == (off_t)(n * sizeof(line)));
     CHILD_MUST(stat("iteration_01_code/agent_input.json", &st) == 0 && st.st_size == 3);
     CHILD_MUST(nftw(".", no_draft, 8, FTW_PHYS) == 0);
-    CHILD_MUST(mount("none", place->root, NULL, MS_REMOUNT, "size=1m") == 0);
+    CHILD_MUST(mount("none", place->root, "tmpfs", MS_REMOUNT, "size=1m") == 0);
     CHILD_MUST(folder_tell(folder, line, sizeof(line), NULL) == 0);
     CHILD_MUST(stat("transcript.jsonl", &st) == 0 && st.st_size == (off_t)((n + 1) * sizeof(line)));
     folder_close(&folder);
