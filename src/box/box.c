@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "box/link.h"
@@ -79,12 +80,14 @@ void box_set_path(struct box *box, char *path)
     box->path = path;
 }
 
+const char *const box_writable[] = {
+    BOX_WORKSPACE, BOX_HOME, "/tmp", "/var/tmp", "/run", "/dev/shm", NULL,
+};
+
 static int send_setup(struct box *box, const char *workdir, uint32_t *ret_seq, struct gb_err *err)
 {
-    const char *const writable[] = {
-        BOX_WORKSPACE, BOX_HOME,      "/tmp",  "/var/tmp", "/run",
-        "/dev/shm",    "/dev/mqueue", workdir, NULL,
-    };
+    const char *writable[N_ELEMENTS(box_writable) + 2] = { NULL };
+    size_t n = 0;
     char packed[PATH_MAX + 256];
     struct msg_setup setup = {
         .uid = BOX_UID,
@@ -93,6 +96,10 @@ static int send_setup(struct box *box, const char *workdir, uint32_t *ret_seq, s
         .disk = BOX_WORKSPACE,
     };
 
+    for (const char *const *dir = box_writable; *dir; dir++)
+        writable[n++] = *dir;
+    writable[n++] = "/dev/mqueue";
+    writable[n] = workdir;
     if (box->receipt.walls & 1u << WALL_LANDLOCK)
         setup.flags |= SETUP_FLAG_LANDLOCK;
     if (wire_strs_pack(writable, packed, sizeof(packed), &setup.writable) < 0)

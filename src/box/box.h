@@ -52,6 +52,10 @@ struct box_spec {
 #define BOX_UID       1000u
 #define BOX_GID       1000u
 
+/* The directories of a box that can be written to, NULL-terminated; a spec's workdir is one more.
+ */
+extern const char *const box_writable[];
+
 int box_open(const struct box_spec *spec, struct box **ret, struct gb_err *err);
 
 /* As box_open(), but returns while the box is still being built, so that the caller can prepare

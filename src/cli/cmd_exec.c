@@ -265,6 +265,7 @@ static int take_files(const struct given *given, struct store *store, struct gb_
         if (r == 0) {
             store->n_texts++;
             args->n_files++;
+            r = exec_check_place(store->files[i].box, given->workdir, err);
         }
     }
     for (size_t i = 0; r == 0 && i < given->outs.n; i++) {

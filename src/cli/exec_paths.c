@@ -166,6 +166,28 @@ int exec_parse_out(const char *arg, bool is_json, struct exec_out *ret, char **r
     return 0;
 }
 
+static bool is_below(const char *path, const char *dir)
+{
+    return path_is_in(path, dir) && strcmp(path, dir) != 0;
+}
+
+int exec_check_place(const char *box, const char *workdir, struct gb_err *err)
+{
+    cleanup_buf struct buf places = BUF_INIT(1024);
+
+    if (box[0] != '/' || (workdir && is_below(box, workdir)))
+        return 0;
+    for (const char *const *dir = box_writable; *dir; dir++) {
+        if (is_below(box, *dir))
+            return 0;
+        (void)buf_printf(&places, "%s%s", places.len ? ", " : "", *dir);
+    }
+    return gb_fail(err, -EROFS, GB_BLAME_CALLER,
+                   "--file: nothing can be put at '%.200s' of the box" GB_REMEDY
+                   "name a path below the working directory, or below one of %s",
+                   box, places.data ? places.data : "");
+}
+
 bool exec_place_in(const char *file, const char *dir, char ret[static PATH_MAX])
 {
     cleanup_free char *whole = realpath(file, NULL);

@@ -231,6 +231,16 @@ static int walk(struct packer *p)
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
+/* What is there and is no regular file, or nothing. */
+static int not_a_file(int dir_fd, const char *name)
+{
+    struct stat st;
+
+    if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return -errno;
+    return S_ISDIR(st.st_mode) ? -EISDIR : S_ISREG(st.st_mode) ? -ENOENT : -ENXIO;
+}
+
 /* The one file that was asked for: no link on the way, and it must be there. */
 static int pack_one(struct packer *p, int dir_fd)
 {
@@ -248,7 +258,7 @@ static int pack_one(struct packer *p, int dir_fd)
         return parent;
     memcpy(p->path, path, strlen(path) + 1);
     r = pack_file(p, parent, base);
-    return r == 0 && p->files == 0 ? -ENOENT : r;
+    return r == 0 && p->files == 0 ? not_a_file(parent, base) : r;
 }
 
 static int pack_all(struct packer *p, int dir_fd)

@@ -154,6 +154,29 @@ static const struct crate_ops single_ops = {
     .done = single_done,
 };
 
+/* What the box says of a path, as far as it has a better name than errno's. */
+static int explain(int code, struct gb_err *err)
+{
+    static const struct {
+        int code;
+        const char *text;
+    } reasons[] = {
+        { -ENOENT, "the box has no such file" },
+        { -EISDIR, "is a directory in the box, and only regular files are copied out" GB_REMEDY
+                   "--workspace copies a directory in, and what has changed in it back" },
+        { -ENXIO, "is a pipe, a socket or a device in the box, and only regular files are copied "
+                  "out" },
+        { -ELOOP,
+          "is a link in the box or lies behind one, and only regular files are copied out" },
+        { -ENOTDIR, "lies behind something in the box that is no directory" },
+    };
+
+    for (size_t i = 0; i < N_ELEMENTS(reasons); i++)
+        if (reasons[i].code == code)
+            return gb_fail(err, code, GB_BLAME_CALLER, "%s", reasons[i].text);
+    return code;
+}
+
 static int get_output(struct box *box, const struct run_request *request,
                       const struct run_output *output, struct gb_err *err)
 {
@@ -172,10 +195,12 @@ static int get_output(struct box *box, const struct run_request *request,
 
     if (single.is_open)
         save_abort(&single.save);
+    if (r == 0 && !single.is_found)
+        r = -ENOENT;
     if (inner.code && err)
         *err = inner;
-    if (r == 0 && !single.is_found)
-        r = gb_fail(err, -ENOENT, GB_BLAME_CALLER, "no such file");
+    else if (r < 0)
+        r = explain(r, err);
     return r < 0 ? gb_wrap(err, r, "--out %s", output->target) : 0;
 }
 

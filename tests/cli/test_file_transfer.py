@@ -151,6 +151,37 @@ def test_a_file_that_is_missing_is_an_error_that_names_it(place):
     assert plain.returncode == 3 and b"result" in plain.err, "the same code as with --json"
 
 
+@pytest.mark.parametrize("name, part", [
+    ("folder", "is a directory in the box"), ("pipe", "is a pipe"), ("link", "is a link in the box"),
+    ("dangling", "is a link in the box"), ("way/file", "is a link in the box"), ("missing", "has no such file"),
+    ("file/x", "no directory"), ("/dev/null", "is a pipe, a socket or a device"),
+])
+def test_what_is_no_regular_file_is_told_as_what_it_is(place, name, part):
+    code = "mkdir folder; mkfifo pipe; ln -s /etc/passwd link; ln -s no dangling; ln -s folder way; " \
+           "echo x >folder/file; echo x >file"
+    result = box.run(code, language="sh", out=[f"{name}:got"])
+    assert (result.returncode, result.verdict) == (125, "ok"), result
+    assert result.error["message"].startswith(f"--out {name}: ") and part in result.error["message"], result
+    assert not (place.cwd / "got").exists()
+
+
+@pytest.mark.parametrize("target", ["/etc/x", "/x", "/usr/x", "/proc/x", "/dev/x", "/root/x", "/opt/x", "/tmp"])
+def test_a_file_cannot_be_put_where_a_box_is_read_only(place, target):
+    source = write(place.cwd / "data")
+    result = box.run("echo started", language="sh", files=[f"{source}:{target}"])
+    assert (result.returncode, result.stdout) == (2, ""), result
+    assert result.error["message"].startswith("--file: ") and target in result.error["message"], result
+    assert "/workspace, /home/box, /tmp, /var/tmp, /run, /dev/shm" in result.error["remedy"], result
+
+
+def test_a_file_can_be_put_wherever_a_box_can_write(place):
+    source = write(place.cwd / "data", b"x")
+    targets = ["/workspace/x", "/home/box/x", "/tmp/x", "/var/tmp/x", "/run/x", "/dev/shm/x", "/srv/app/y"]
+    result = box.run("cat " + " ".join(targets), language="sh", workdir="/srv/app",
+                     files=[f"{source}:{target}" for target in targets])
+    assert result.stdout == "x" * len(targets), result
+
+
 def test_an_existing_file_is_replaced_whole(place):
     target = write(place.cwd / "out", b"x" * 100000)
     assert box.run("printf new >out", language="sh", out=["out"]).verdict == "ok"
