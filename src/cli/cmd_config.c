@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cli/cmd_config.c - `glovebox config show` and `glovebox config trust`.
  *
- * What show prints is itself a file that glovebox reads; --origin adds where each value comes from
- * as comments.
+ * What show prints is itself a file that glovebox reads: what nobody has set is a comment, so that
+ * such a file settles nothing that it was not asked to.  --origin adds where each value comes from.
  */
 #include <errno.h>
 #include <string.h>
@@ -130,6 +130,11 @@ static const char *open_section(const struct key *key, const char **section, str
     return dot ? dot + 1 : key->name;
 }
 
+static bool is_default(const struct setting *set)
+{
+    return set->origin.kind == ORIGIN_DEFAULT;
+}
+
 static void show_yaml(const struct settings *settings, bool has_origin, const struct term *term,
                       struct buf *ret)
 {
@@ -146,11 +151,13 @@ static void show_yaml(const struct settings *settings, bool has_origin, const st
                        key->kind == VALUE_PATH ? "no place, HOME is not set" : "not set");
             continue;
         }
-        buf_printf(ret, "%s%s%s:%s ", section ? "  " : "", term_on(term, TERM_BOLD), name,
-                   term_off(term));
+        buf_printf(ret, "%s%s%s%s:%s ", section ? "  " : "", is_default(set) ? "# " : "",
+                   term_on(term, TERM_BOLD), name, term_off(term));
         put_value(key, &set->value, ret);
         if (has_origin)
             put_note(set, key, line, term, ret);
+        else if (is_default(set) && !*key->value && !value_is_list(key->kind))
+            buf_puts(ret, "  # worked out");
         buf_putc(ret, '\n');
     }
 }

@@ -174,6 +174,21 @@ def test_what_show_prints_is_a_settings_file(place):
         assert again["limits.cpus"]["origin"].startswith(str(other))
 
 
+def test_what_show_prints_settles_nothing_that_nobody_set(place):
+    env = environment(place, GLOVEBOX_RUN_DIR=None, GLOVEBOX_STATE_DIR=None, GLOVEBOX_UID_BASE=None)
+    text = call(place, "config", "show", env=env).stdout.decode()
+    assert "  # cpu_time: 30s  # worked out\n" in text and "\n  # timeout: 30s\n" in text
+    assert "  # worked out" in text.split("# run_dir: ")[1].splitlines()[0]
+    assert all(line.endswith(":") or line.lstrip().startswith("#") for line in text.splitlines()), text
+    put(place.cwd / "glovebox.yaml", "limits:\n  pids: 70\n")
+    assert "\n  pids: 70\n" in call(place, "config", "show").stdout.decode()
+    (place.cwd / "glovebox.yaml").unlink()
+    put(place.home / ".config/glovebox/config.yaml", text)
+    shown = settings(place, GLOVEBOX_TIMEOUT="90", GLOVEBOX_CPUS="2")
+    assert (shown["limits.timeout"]["value"], shown["limits.cpu_time"]["value"]) == ("90s", "3m")
+    assert shown["limits.memory"]["origin"] == "default"
+
+
 def test_colours_only_when_asked_for(place):
     assert b"\x1b" not in call(place, "config", "show").stdout
     assert b"\x1b[1m" in call(place, "config", "show", "--color=always").stdout
