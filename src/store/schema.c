@@ -145,25 +145,25 @@ static int is_store(struct db *db, struct gb_err *err)
     return 0;
 }
 
-static int is_known(struct db *db, const char *path, struct gb_err *err)
+static int get_version(struct db *db, const char *path, int64_t *ret, struct gb_err *err)
 {
-    int64_t version;
-    int r = db_number(db, "PRAGMA user_version", &version, err);
+    int r = db_number(db, "PRAGMA user_version", ret, err);
 
-    if (r == 0 && version > (int64_t)N_ELEMENTS(versions))
+    if (r == 0 && *ret > (int64_t)N_ELEMENTS(versions))
         r = gb_fail(err, -EPROTONOSUPPORT, GB_BLAME_HOST,
                     "'%s' was made by a newer glovebox (its version is %lld, this one knows up to "
                     "%zu): use that glovebox, or another state directory",
-                    path, (long long)version, N_ELEMENTS(versions));
+                    path, (long long)*ret, N_ELEMENTS(versions));
     return r;
 }
 
 int schema_ready(struct db *db, const char *path, struct gb_err *err)
 {
+    int64_t version;
     int r = in_transaction(db, "BEGIN", is_store, err);
 
     if (r == 0)
-        r = is_known(db, path, err);
+        r = get_version(db, path, &version, err);
     if (r == 0)
         r = db_exec(db,
                     "PRAGMA foreign_keys = ON;"
@@ -174,7 +174,7 @@ int schema_ready(struct db *db, const char *path, struct gb_err *err)
                     err);
     if (r == 0)
         r = use_log(db, path, err);
-    if (r == 0)
+    if (r == 0 && version < (int64_t)N_ELEMENTS(versions))
         r = in_transaction(db, "BEGIN IMMEDIATE", bring_up, err);
     return r;
 }
