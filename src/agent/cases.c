@@ -44,13 +44,6 @@ const char cases_schema[] =
     "{\"type\":\"string\",\"enum\":[\"nonzero\"]}]},"
     "\"stderr_contains\":{\"type\":\"string\"}}}}}}}}";
 
-static const char *const class_names[N_CLASSES] = {
-    [CLASS_NORMAL] = "normal",
-    [CLASS_EDGE] = "edge",
-    [CLASS_INVALID] = "invalid",
-    [CLASS_STRESS] = "stress",
-};
-
 static const char *const mode_names[N_CASE_MODES] = {
     [CASE_TRIMMED] = "trimmed",     [CASE_EXACT] = "exact",     [CASE_JSON] = "json",
     [CASE_TOLERANCE] = "tolerance", [CASE_PATTERN] = "pattern",
@@ -117,12 +110,20 @@ static int wrong(struct gb_err *err, const char *what)
     return gb_fail(err, -EINVAL, GB_BLAME_PEER, "%s", what);
 }
 
-/* The place of a word in a list, or -1. */
-static int place(const char *const *words, size_t n, const char *word)
+/* Both: -1 when there is none of that name. */
+static int find_mode(const char *name)
 {
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(words[i], word) == 0)
-            return (int)i;
+    for (int i = 0; i < N_CASE_MODES; i++)
+        if (strcmp(mode_names[i], name) == 0)
+            return i;
+    return -1;
+}
+
+static int find_class(const char *name)
+{
+    for (int i = 0; i < N_CLASSES; i++)
+        if (strcmp(test_class_name((enum test_class)i), name) == 0)
+            return i;
     return -1;
 }
 
@@ -154,7 +155,7 @@ static int check_json(const char *text, struct gb_err *err)
 static int settle_mode(struct said_expect *said, struct gb_err *err)
 {
     struct case_expect *expect = &said->expect;
-    int mode = said->mode ? place(mode_names, N_CASE_MODES, said->mode) : CASE_TRIMMED;
+    int mode = said->mode ? find_mode(said->mode) : CASE_TRIMMED;
 
     if (mode < 0)
         return wrong(err, "key 'mode' must be exact, trimmed, json, tolerance or pattern");
@@ -223,7 +224,7 @@ static int read_expect(const char *json, struct case_expect *ret, struct gb_err 
 
 static int settle_class(const struct said *said, struct program_case *item, struct gb_err *err)
 {
-    int class = place(class_names, N_CLASSES, said->class);
+    int class = find_class(said->class);
     uint64_t limit;
 
     if (class < 0)
@@ -455,7 +456,7 @@ static void put_case(struct json_writer *w, const struct program_case *item)
 {
     json_object_begin(w, NULL);
     json_put_str(w, "name", item->name);
-    json_put_str(w, "class", class_names[item->class]);
+    json_put_str(w, "class", test_class_name(item->class));
     if (item->argv[0]) {
         json_array_begin(w, "argv");
         for (char **arg = item->argv; *arg; arg++)

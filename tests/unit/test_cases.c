@@ -323,6 +323,8 @@ static void numbers_may_be_near(void **state)
     expect_out(CASE_TOLERANCE, 0.01, "0", "0.009", NULL);
     expect_out(CASE_TOLERANCE, 0.01, ".5", "0.5", NULL);
     expect_out(CASE_TOLERANCE, 0.01, "nan inf", "nan inf", NULL);
+    expect_out(CASE_TOLERANCE, 1e-6, "1e-3 1e+3", "0.001 1000", NULL);
+    expect_out(CASE_TOLERANCE, 0.01, "1 x", "1 2", "expected \" x\", got \" 2\"");
     expect_out(CASE_TOLERANCE, 0.01, "1 2 3", "1 2.5 3",
                "at number 2: expected \"2\", got \"2.5\"");
     expect_out(CASE_TOLERANCE, 0.01, "1", "-1", "expected \"1\", got \"-1\"");
@@ -330,6 +332,19 @@ static void numbers_may_be_near(void **state)
     expect_out(CASE_TOLERANCE, 0.01, "1", "1 2", "got \" 2\"");
     expect_out(CASE_TOLERANCE, 0.01, "pi 3", "po 3", "expected \"i 3\", got \"o 3\"");
     expect_out(CASE_TOLERANCE, 0.01, "1e999", "1e998", "expected");
+}
+
+static void very_long_numbers_are_compared_by_their_digits(void **state)
+{
+    cleanup_buf struct buf number = BUF_INIT(4096);
+    cleanup_buf struct buf other = BUF_INIT(4096);
+
+    (void)state;
+    put_many(&number, 600, "7");
+    put_many(&other, 599, "7");
+    (void)buf_puts(&other, "8");
+    expect_out(CASE_TOLERANCE, 0.01, number.data, number.data, NULL);
+    expect_out(CASE_TOLERANCE, 0.01, number.data, other.data, "expected \"777");
 }
 
 static void a_pattern_is_found_in_the_output(void **state)
@@ -404,6 +419,7 @@ int main(void)
         cmocka_unit_test(json_is_the_same_value),
         cmocka_unit_test(json_may_be_deep),
         cmocka_unit_test(numbers_may_be_near),
+        cmocka_unit_test(very_long_numbers_are_compared_by_their_digits),
         cmocka_unit_test(a_pattern_is_found_in_the_output),
         cmocka_unit_test(output_over_the_bounds_fails_and_says_so),
         cmocka_unit_test(exit_code_and_stderr_count_too),

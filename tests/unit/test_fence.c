@@ -36,6 +36,14 @@ static void expect_file(const char *answer, const char *path, const char *text)
     assert_int_equal(files.items[0].len, strlen(text));
 }
 
+static void expect_prose(const char *answer, const char *prose)
+{
+    cleanup_files struct agent_files files = { 0 };
+
+    assert_int_equal(scan(answer, NULL, &files, NULL), 0);
+    assert_string_equal(files.prose, prose);
+}
+
 static void expect_no_file(const char *answer)
 {
     cleanup_files struct agent_files files = { 0 };
@@ -145,6 +153,9 @@ static void the_info_string_names_the_file(void **state)
         expect_file(answer, "src/a.py", "x = 1\n");
     }
     expect_file("old.py\n```python new.py\nx\n```\n", "new.py", "x\n");
+    expect_prose("old.py\n```python new.py\nx\n```\n", "old.py");
+    expect_prose("Look:\n```python new.py\nx\n```\n", "Look:");
+    expect_prose("**new.py**\n```python new.py\nx\n```\n", "");
 }
 
 static void a_first_line_may_name_the_file(void **state)
@@ -181,6 +192,8 @@ static void sentences_and_other_words_name_nothing(void **state)
         "test_a.py::test_b",
         "\\[",
         "x = a.b()",
+        "3 a.py",
+        "/",
     };
     char answer[200];
 
@@ -230,6 +243,11 @@ static void a_markdown_file_may_hold_fences_of_its_own(void **state)
     (void)state;
     snprintf(answer, sizeof(answer), "README.md\n```markdown\n%s```\nThat is all.", inner);
     expect_file(answer, "README.md", inner);
+    snprintf(answer, sizeof(answer), "README.md\n```\n%s```\nThat is all.", inner);
+    expect_file(answer, "README.md", inner);
+    snprintf(answer, sizeof(answer), "```md\n%s```\na.py\n```\nx\n```\n", inner);
+    expect_file(answer, "a.py", "x\n");
+    expect_file("a.py\n```markdown\n```sh\n```\n", "a.py", "```sh\n");
     snprintf(answer, sizeof(answer), "README.md\n````md\n%s````\n", inner);
     expect_file(answer, "README.md", inner);
     expect_error("README.md\n```md\n```bash\nmake\n```\n", -EBADMSG, "README.md");
@@ -313,6 +331,9 @@ static void paths_that_lead_elsewhere_are_refused(void **state)
 {
     static const char *const paths[] = {
         "/etc/passwd",
+        "~/bin",
+        "/_x",
+        "/.x",
         "/a.py",
         "~/a.py",
         "../a.py",
@@ -372,6 +393,10 @@ static void long_paths_are_refused_and_longer_lines_name_nothing(void **state)
         buf_puts(&answer, "a/b");
     buf_puts(&answer, ".py\n```\nx\n```\n");
     expect_error(answer.data, -EINVAL, "too long");
+    answer.data[AGENT_PATH_MAX + 1] = '\0';
+    assert_int_equal(agent_path_check(answer.data, NULL), -EINVAL);
+    answer.data[AGENT_PATH_MAX] = '\0';
+    assert_int_equal(agent_path_check(answer.data, NULL), 0);
     buf_reset(&answer);
     for (int i = 0; i < 10000; i++)
         buf_puts(&answer, "a/b");

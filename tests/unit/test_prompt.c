@@ -19,6 +19,7 @@
 #include "agent/prompt.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "json/utf8.h"
 
 #include <cmocka.h>
 
@@ -388,6 +389,22 @@ static void what_is_too_long_loses_its_middle(void **state)
     assert_null(strstr(text.data, "\xef\xbf\xbd"));
 }
 
+static void characters_are_not_cut_apart(void **state)
+{
+    cleanup_buf struct buf output = BUF_INIT(ROOM);
+
+    (void)state;
+    for (int i = 0; i < 3000; i++)
+        (void)buf_puts(&output, "\xe2\x82\xac");
+    for (size_t budget = 1000; budget < 1006; budget++) {
+        cleanup_buf struct buf text = BUF_INIT(ROOM);
+
+        put_output(output.data, 0, budget, &text);
+        assert_true(utf8_is_valid(text.data, text.len));
+        assert_in_range(text.len, 900, budget);
+    }
+}
+
 static void the_budget_holds_whatever_is_given(void **state)
 {
     cleanup_free char *output = lines(400);
@@ -473,6 +490,7 @@ int main(void)
         cmocka_unit_test(data_is_cleaned),
         cmocka_unit_test(data_may_hold_nul),
         cmocka_unit_test(what_is_too_long_loses_its_middle),
+        cmocka_unit_test(characters_are_not_cut_apart),
         cmocka_unit_test(the_budget_holds_whatever_is_given),
         cmocka_unit_test(the_longest_is_cut_first),
         cmocka_unit_test(what_may_not_be_cut_is_whole_or_refused),

@@ -69,6 +69,8 @@ static void what_is_short_or_only_like_it_stays(void **state)
     expect("%", "%");
     expect("\\u00", "\\u00");
     expect("73 6b", "73 6b");
+    expect("sk-Te+s\\t", "sk-Te+s\\t");
+    expect("sk-Te+s%7", "sk-Te+s%7");
 }
 
 static void url_encoding_in_whole_or_in_part(void **state)
@@ -166,6 +168,10 @@ static void base64_for_urls(void **state)
     assert_true(redact_finds(other, "-_---_---_--", 12));
     assert_true(redact_finds(other, "%2B%2F%2b%2B%2B%2F%2B%2B%2B%2F%2B%2B", 36));
     assert_false(redact_finds(other, "+/+++/++++++", 12));
+    assert_false(redact_finds(other, "+/+++/+++/+%", 12));
+    assert_false(redact_finds(other, "+-+++-+++-++", 12));
+    assert_true(redact_finds(other, "FBFFBEFBFFBEFBFFBE", 18));
+    assert_true(redact_finds(other, "fbffbefbffbefbffbe", 18));
 }
 
 static void bytes_of_any_kind_pass(void **state)
