@@ -85,15 +85,13 @@ static char *copy(const char *text, size_t len)
 /* A file of that path, without a text so far. */
 static struct agent_file *append(struct agent_files *files, const char *path)
 {
-    cleanup_free char *name = strdup(path);
-    struct agent_file *items;
+    struct agent_file *items = reallocarray(files->items, files->n + 1, sizeof(*items));
 
-    items = name ? reallocarray(files->items, files->n + 1, sizeof(*items)) : NULL;
     if (!items)
         return NULL;
     files->items = items;
-    items[files->n] = (struct agent_file){ .path = take_ptr(name) };
-    return &items[files->n++];
+    items[files->n] = (struct agent_file){ .path = strdup(path) };
+    return items[files->n].path ? &items[files->n++] : NULL;
 }
 
 int agent_files_put(struct agent_files *files, const char *path, const char *text, size_t len)
