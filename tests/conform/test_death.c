@@ -104,7 +104,7 @@ static void box_is_lost(struct trial *t)
     assert_true(r < 0 || t->end.is_lost);
     (void)box_put(t->box, BOX_WORKSPACE, NULL, 0, &mark, &t->err);
     (void)box_get(t->box, &get, &strike_ops, &none, &t->err);
-    assert_true(clock_now_ns() - started_ns < 2 * NS_PER_S);
+    assert_true(clock_now_ns() - started_ns < 20 * NS_PER_S);
     trial_close(t);
     ledger_await(&t->scope, &t->before, GONE_MS);
 }
