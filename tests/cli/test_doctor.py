@@ -79,8 +79,14 @@ def delegated(user):
         yield done, made
     finally:
         for folder in made:
-            with contextlib.suppress(FileNotFoundError):
-                os.rmdir(folder)
+            assert host.until(lambda folder=folder: is_gone(folder), 10), f"{folder} has groups left"
+
+
+def is_gone(folder):
+    """Busy while the user's last box is being removed, which no command waits for."""
+    with contextlib.suppress(OSError):
+        os.rmdir(folder)
+    return not os.path.exists(folder)
 
 
 # ---- a machine that is fit ----------------------------------------------------------------------
