@@ -18,6 +18,8 @@
 #include "agent/fence.h"
 #include "base/cleanup.h"
 
+#define GIVEN_CASE "example " /* begins the name of a case that the task itself gives */
+
 struct box_spec;
 struct buf;
 struct contract;
@@ -69,6 +71,8 @@ struct judge_row {
     uint64_t ms;
     uint64_t memory_bytes;
     bool is_suspect; /* an equality that only the code vouches for */
+    char *seen;      /* digest of what the code did there, however it was judged; solutions that
+                        agree on it everywhere are of one mind.  NULL: nothing was seen */
 };
 
 enum diagnosis {
@@ -125,12 +129,44 @@ struct judge_spec {
     void *user;
 };
 
-/* The tests of a set, listed and marked with their classes; a set that does not load is an error
- * for the model that wrote it (-EINVAL). */
+/* Fills items from files and cases: every test with its class and origin (GIVEN_FILE's, and cases
+ * whose name begins with GIVEN_CASE, are given; of the others every third is held back, by their
+ * order).  A set that does not load, or has a test without a class, is an error for the model that
+ * wrote it (-EINVAL).  Withdrawn tests stay so.  spec->code is not looked at. */
 int judge_collect(const struct judge_spec *spec, struct judge_tests *tests, struct gb_err *err);
 
-/* 0 whatever the outcome; negative when it could not be told. */
+/* 0 whatever the outcome; negative when it could not be told (no box, cancelled). */
 int judge_run(const struct judge_spec *spec, struct judge_report *ret, struct gb_err *err);
+
+/* Several solutions meet their tests in one matrix of boxes, side by side; jobs and cancel_fd are
+ * those of the first.  0 or the first failure; reports are the caller's to clear in any case. */
+int judge_run_all(const struct judge_spec *specs, size_t n, struct judge_report *ret,
+                  struct gb_err *err);
+
+/* The program once, as a person would start it. */
+struct judge_try {
+    enum diagnosis diagnosis; /* DIAGNOSIS_NONE: it ended by itself with 0 */
+    char *summary;            /* of a failure, for the model; else NULL */
+    char *out;                /* never NULL; head of it */
+    size_t out_len;
+    char *errors;
+    size_t errors_len;
+    bool is_cut;
+    bool is_timed_out;
+    int exit_code;
+    uint64_t ms;
+    uint64_t memory_peak_bytes;
+};
+
+/* args and input may be NULL.  A syntax error, a missing module, a failed compile are told without
+ * a run. */
+int judge_try(const struct judge_spec *spec, char *const *args, const char *input, size_t input_len,
+              struct judge_try *ret, struct gb_err *err);
+int judge_try_text(const struct judge_try *try, struct buf *ret);
+int judge_try_parse(const char *json, size_t len, struct judge_try *ret, struct gb_err *err);
+void judge_try_clear(struct judge_try *try);
+
+#define cleanup_try cleanup_with(judge_try_clear)
 
 struct judge_mutant {
     char *id;

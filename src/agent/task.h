@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent/task.h - from a task to working, tested code.
+ *
+ *    orchestrator ──► code ──► review, or the orchestrator again
+ *         │            │  contract → tests → code → judge ─┐
+ *         │            └──────────── repair ◄──────────────┘  at most so many attempts
+ *         ├──► search
+ *         ├──► human
+ *         └──► finish
+ *
+ * Plain code that runs to its end; all it does to the world goes through the journal, so that it
+ * can be killed and run again (agent/journal.h).  Every prompt is made anew from the state.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/budget.h"
+#include "agent/contract.h"
+#include "agent/event.h"
+#include "agent/fence.h"
+#include "agent/judge.h"
+#include "base/cleanup.h"
+
+struct box_spec;
+struct buf;
+struct folder;
+struct gb_err;
+struct journal;
+struct model;
+
+enum ask_mode {
+    ASK_NEVER,
+    ASK_BLOCKED, /* only when the orchestrator cannot go on without */
+    ASK_ALWAYS,  /* also whether the contract is right, before anything is written */
+};
+
+enum agent_role {
+    ROLE_ORCHESTRATOR,
+    ROLE_CODER,
+    ROLE_TESTER,
+    N_ROLES,
+};
+
+#define AGENT_OBJECTIVE_MAX  (1 << 20)
+#define AGENT_CANDIDATES_MAX 32
+#define AGENT_SEARCHES_MAX   3
+
+struct agent_spec {
+    const char *id;                /* of the task, for people */
+    const char *objective;         /* the task; UTF-8, not empty, at most AGENT_OBJECTIVE_MAX */
+    const char *language;          /* that it must be in; NULL: the contract says */
+    struct model *models[N_ROLES]; /* the same one may stand for several; all NULL in a replay */
+    const struct box_spec *box;    /* of every box: limits, walls, image; NULL in a replay */
+    const char *const *secrets;    /* NULL-terminated: never in a prompt, a file or an event */
+    struct journal *journal;
+    struct folder *folder; /* NULL: none */
+    struct budget budget;
+    unsigned candidates; /* solutions to choose from, at least 1 */
+    unsigned jobs;       /* boxes at a time */
+    const char *effort;  /* of the models; NULL: their own */
+    enum ask_mode ask;
+    /* The answer of a human into ret; -EAGAIN: there is none now, the task waits.  May be NULL. */
+    int (*human)(void *user, const char *question, struct buf *ret, struct gb_err *err);
+    /* Results as text into ret; -ENOKEY: there is no search.  May be NULL. */
+    int (*search)(void *user, const char *query, struct buf *ret, struct gb_err *err);
+    void *user;                       /* of both */
+    const struct judge_input *inputs; /* --file: in every box */
+    size_t n_inputs;
+    const struct agent_files *before; /* of a run that is continued, with its contract; or NULL */
+    const struct contract *contract;
+    struct agent_listener listener;
+    int cancel_fd; /* -1: never */
+};
+
+struct agent_outcome {
+    bool is_waiting; /* for a human: question is set and nothing else is final */
+    char *question;
+    enum outcome outcome;
+    char *reason;      /* of anything but passed: one line */
+    char *answer;      /* of a task that needed no files, or whose program printed it; NULL */
+    char *explanation; /* Markdown; NULL: none */
+    bool has_contract;
+    struct contract contract;
+    struct agent_files code; /* what is delivered; of a failed task the best there was */
+    struct judge_tests tests;
+    struct judge_report report; /* of that code */
+    struct judge_mutation mutation;
+    char *matrix; /* of candidates: JSON (docs/events.md); NULL: there was one only */
+    unsigned attempts;
+    struct agent_spent spent;
+};
+
+/* 0 whatever came of the task, also when its budget ran out; negative when it could not go on (no
+ * model, no box, cancelled, a replay that differs): what was done is in the journal.  The caller
+ * owes agent_outcome_clear() in any case; it starts as { 0 }. */
+int agent_run(const struct agent_spec *spec, struct agent_outcome *ret, struct gb_err *err);
+void agent_outcome_clear(struct agent_outcome *outcome);
+
+#define cleanup_outcome cleanup_with(agent_outcome_clear)
+
+/* The JSON document of `run --json` (docs/events.md), compact. */
+int agent_outcome_text(const struct agent_spec *spec, const struct agent_outcome *outcome,
+                       struct buf *ret);
