@@ -1,0 +1,15 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""The box of the tests: python3 -I judge_runner.py --nonce N --module M [OPTIONS] TEST_FILE...
+
+Standard input and output are the line to the box of the tested code, standard error is the
+verdict channel.  docs/internals/judge-guest.md has the options and every line.
+"""
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from gb_judge.runner_main import main  # noqa: E402
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
