@@ -8,7 +8,8 @@ verdict channel.  docs/internals/judge-guest.md has the options and every line.
 import os
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:] = [HERE, *(path for path in sys.path if os.path.abspath(path) != HERE)]
 from gb_judge.runner_main import main  # noqa: E402
 
 if __name__ == "__main__":

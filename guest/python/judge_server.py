@@ -7,7 +7,8 @@ Standard input and output are the line to the box of the tests (docs/internals/j
 import os
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:] = [HERE, *(path for path in sys.path if os.path.abspath(path) != HERE)]
 from gb_judge.server_main import main  # noqa: E402
 
 if __name__ == "__main__":

@@ -20,11 +20,6 @@ PYTHON = os.environ.get("GLOVEBOX_GUEST_PYTHON", "/usr/bin/python3")
 PATIENCE = 60
 GRACE = 0.5  # for a server after its line has ended
 
-SHARED = ("__init__", "wire", "values", "workspace", "echo")
-RUNNER = (*SHARED, "runner_main", "remote", "adopting", "proxies", "lent", "doubles", "asserts",
-          "minipytest", "fixtures", "collect", "run", "unit")
-SERVER = (*SHARED, "server_main", "serve", "borrowed", "awaiting", "cover", "forking")
-
 FAKE_SERVER = """
 import json, os, sys
 
@@ -179,15 +174,13 @@ def collect(folder, code, tests):
     return Verdict(nonce, done.stderr, "", done.returncode)
 
 
-def _guest_files(main, modules):
-    pairs = [(GUEST / f"{main}.py", f"guest/{main}.py")]
-    for name in modules:
-        pairs.append((GUEST / "gb_judge" / f"{name}.py", f"guest/gb_judge/{name}.py"))
-    return pairs
+def _pack(role):
+    """The role's one file, as the binary carries it, and its path in a box."""
+    return place.binary().parent / "guest" / f"{role}.zip", f".guest/{role}.zip"
 
 
 def _start_box(files, words, **limits):
-    request = box.command(argv=["/usr/bin/python3", "-I", *words], files=files, stdin=b"",
+    request = box.command(argv=["/usr/bin/python3", "-I", "-B", *words], files=files, stdin=b"",
                           as_json=False, **limits)
     cwd = Path(os.environ["GLOVEBOX_RUN_DIR"]).parent / "cwd"
     return lambda **pipes: subprocess.Popen(request, env=box.environment(), cwd=cwd,
@@ -197,14 +190,15 @@ def _start_box(files, words, **limits):
 def judge_one_in_boxes(folder, code, tests, identity, *more, seconds=20):
     """One test in a pair of boxes of its own."""
     nonce = secrets.token_hex(8)
-    runner_files = _guest_files("judge_runner", RUNNER)
+    runner_files = [_pack("judge_runner")]
     runner_files += [(folder / "tests" / name, f"tests/{name}") for name in tests]
-    server_files = _guest_files("judge_server", SERVER)
+    server_files = [_pack("judge_server")]
     server_files += [(folder / "code" / name, f"code/{name}") for name in code]
-    runner = _start_box(runner_files, ["guest/judge_runner.py",
+    runner = _start_box(runner_files, [".guest/judge_runner.zip",
                                        *options(nonce, code, tests, ("--id", identity, *more))],
                         timeout=seconds)
-    server = _start_box(server_files, ["guest/judge_server.py", "--code", "code"], timeout=seconds)
+    server = _start_box(server_files, [".guest/judge_server.zip", "--code", "code"],
+                        timeout=seconds)
     with _crossed(runner, server) as running:
         return _outcome(nonce, running)
 
