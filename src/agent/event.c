@@ -25,7 +25,7 @@ const char *event_name(enum event_kind kind)
         [EVENT_REPORT] = "report",     [EVENT_MUTATION] = "mutation",
         [EVENT_SEARCH] = "search",     [EVENT_QUESTION] = "question",
         [EVENT_OUTPUT] = "output",     [EVENT_NOTE] = "note",
-        [EVENT_END] = "end",
+        [EVENT_MATRIX] = "matrix",     [EVENT_END] = "end",
     };
 
     return names[kind];

@@ -33,6 +33,7 @@ enum event_kind {
     EVENT_ROW,       /* a test has ended; row */
     EVENT_REPORT,    /* report */
     EVENT_MUTATION,  /* mutation */
+    EVENT_MATRIX,    /* text: solutions and tests, lines for people */
     EVENT_SEARCH,    /* text: the query, or why there is none */
     EVENT_QUESTION,  /* text: for the human */
     EVENT_OUTPUT,    /* text: what the delivered program printed */

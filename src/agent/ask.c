@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent/ask.c - one question to a model, as an effect.
+ *
+ * The prompt is made anew from variables, cleaned of secrets, and is the effect's input; the answer
+ * is cleaned too before anybody sees it, because a server knows the key and may say it.
+ */
+#include "agent/ask.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/folder.h"
+#include "agent/journal.h"
+#include "agent/redact.h"
+#include "agent/state.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "json/value.h"
+#include "json/writer.h"
+#include "model/model.h"
+#include "store/store.h"
+
+#define INPUT_MAX   (16 << 20)
+#define OUTPUT_MAX  (64 << 20)
+#define LINE_KEEP   (16 << 10) /* of a line without an end that is heard as it comes */
+#define BYTES_TOKEN 3          /* at least, of any text that people write */
+#define PROMPT_MIN  4096
+#define WAIT_MAX_MS (1000ULL * 60 * 60 * 24 * 30)
+#define SHORTER_MAX 3 /* times that a prompt is halved for a server that finds it too long */
+
+struct asking {
+    struct task *task;
+    const struct question *question;
+    const char *name; /* with the number of the try */
+    struct buf system;
+    struct buf user;
+    struct buf lines[2]; /* of answer and reasoning as they come: told when they are whole */
+};
+
+static const enum event_kind kinds[] = { EVENT_TEXT, EVENT_REASONING };
+
+/* ---- what is heard while it answers --------------------------------------------------------- */
+
+static void hear(struct asking *asking, enum event_kind kind, const char *text, size_t len)
+{
+    struct agent_event event = {
+        .kind = kind,
+        .name = asking->question->doing,
+        .text = text,
+        .len = len,
+    };
+
+    task_tell(asking->task, &event);
+}
+
+/* A secret may come in two pieces, but not over the end of a line. */
+static void tell_line(struct asking *asking, size_t which)
+{
+    struct buf *line = &asking->lines[which];
+    cleanup_buf struct buf clean = BUF_INIT(4 * LINE_KEEP);
+
+    if (line->len > 0 && redact(asking->task->redactor, line->data, line->len, &clean) == 0)
+        hear(asking, kinds[which], clean.data, clean.len);
+    buf_reset(line);
+}
+
+static void hear_lines(struct asking *asking, size_t which, const char *bytes, size_t len)
+{
+    struct buf *line = &asking->lines[which];
+
+    while (len > 0) {
+        const char *end = memchr(bytes, '\n', len);
+        size_t n = end ? (size_t)(end - bytes) + 1 : len;
+
+        if (line->len + n > LINE_KEEP)
+            tell_line(asking, which);
+        if (n <= LINE_KEEP)
+            (void)buf_add(line, bytes, n);
+        if (end)
+            tell_line(asking, which);
+        bytes += n;
+        len -= n;
+    }
+}
+
+static void on_text(void *user, const char *bytes, size_t len)
+{
+    hear_lines(user, 0, bytes, len);
+}
+
+static void on_reasoning(void *user, const char *bytes, size_t len)
+{
+    hear_lines(user, 1, bytes, len);
+}
+
+static void on_again(void *user, const char *why, uint64_t wait_ms)
+{
+    struct asking *asking = user;
+
+    (void)wait_ms;
+    buf_reset(&asking->lines[0]);
+    buf_reset(&asking->lines[1]);
+    hear(asking, EVENT_AGAIN, why, strlen(why));
+}
+
+/* ---- the effect ----------------------------------------------------------------------------- */
+
+/* Whatever the answer depends on but the model, which a resumed task may change. */
+static int input_text(const struct asking *asking, struct buf *ret)
+{
+    const struct question *question = asking->question;
+    struct json_writer w;
+
+    json_writer_init(&w, ret, false);
+    json_object_begin(&w, NULL);
+    json_put_bytes(&w, "system", asking->system.data, asking->system.len);
+    json_put_bytes(&w, "user", asking->user.data, asking->user.len);
+    json_put_str(&w, "schema", question->schema_name);
+    json_put_double(&w, "temperature", question->temperature, 3);
+    json_put_u64(&w, "seed", question->seed);
+    json_object_end(&w);
+    return json_writer_end(&w);
+}
+
+static void put_clean(const struct asking *asking, struct json_writer *w, const char *key,
+                      const char *text)
+{
+    cleanup_buf struct buf clean = BUF_INIT(OUTPUT_MAX);
+
+    if (text && redact(asking->task->redactor, text, strlen(text), &clean) == 0)
+        json_put_bytes(w, key, clean.data ? clean.data : "", clean.len);
+    else
+        json_put_null(w, key);
+}
+
+static int output_text(const struct asking *asking, const struct model_answer *answer,
+                       uint64_t wall_ms, struct buf *ret)
+{
+    const struct model *model = asking->task->spec->models[asking->question->role];
+    struct json_writer w;
+    uint64_t cost = 0;
+
+    json_writer_init(&w, ret, false);
+    json_object_begin(&w, NULL);
+    put_clean(asking, &w, "text", answer->text);
+    put_clean(asking, &w, "reasoning", answer->reasoning);
+    put_clean(asking, &w, "model", answer->model ? answer->model : model_label(model));
+    json_put_u64(&w, "tokens", answer->usage.input + answer->usage.output);
+    json_put_u64(&w, "cached", answer->usage.cached);
+    if (model_cost(model, &answer->usage, &cost))
+        json_put_u64(&w, "micro_dollars", cost);
+    else
+        json_put_null(&w, "micro_dollars");
+    json_put_u64(&w, "wall_ms", wall_ms);
+    json_object_end(&w);
+    return json_writer_end(&w);
+}
+
+/* That a prompt was too long must be remembered, or a replay would not know why a shorter one
+ * follows. */
+static int output_too_long(struct buf *ret)
+{
+    return buf_puts(ret, "{\"too_long\":true}");
+}
+
+static uint64_t deadline(const struct task *task)
+{
+    uint64_t left_ms = budget_left(&task->budget, BUDGET_TIME);
+
+    return left_ms > WAIT_MAX_MS ? CLOCK_NEVER_NS : clock_now_ns() + left_ms * NS_PER_MS;
+}
+
+static int chat(void *user, struct buf *ret, struct gb_err *err)
+{
+    struct asking *asking = user;
+    const struct question *question = asking->question;
+    const struct agent_spec *spec = asking->task->spec;
+    struct model *model = spec->models[question->role];
+    const struct model_message messages[] = {
+        { MODEL_SYSTEM, asking->system.data },
+        { MODEL_USER, asking->user.data },
+    };
+    struct model_request request = {
+        .messages = messages,
+        .n_messages = N_ELEMENTS(messages),
+        .schema_name = question->schema_name,
+        .schema = question->schema,
+        .temperature = question->temperature,
+        .seed = question->seed,
+        .effort = spec->effort,
+        .deadline_ns = deadline(asking->task),
+        .cancel_fd = spec->cancel_fd,
+        .text = on_text,
+        .reasoning = on_reasoning,
+        .again = on_again,
+        .user = asking,
+    };
+    struct model_answer answer = { 0 };
+    uint64_t started_ns = clock_now_ns();
+    int r = model_chat(model, &request, &answer, err);
+
+    if (r == 0 && answer.finish == MODEL_REFUSED)
+        r = gb_fail(err, -EACCES, GB_BLAME_PEER, "%s refuses to answer", model_label(model));
+    if (r == 0) {
+        tell_line(asking, 1);
+        tell_line(asking, 0);
+        r = output_text(asking, &answer, (clock_now_ns() - started_ns) / NS_PER_MS, ret);
+    } else if (r == -E2BIG) {
+        r = output_too_long(ret);
+    }
+    model_answer_clear(&answer);
+    return r;
+}
+
+/* ---- the prompt ----------------------------------------------------------------------------- */
+
+/* At most 60 % of what the model can take in; the rest is for its answer. */
+static size_t room_for(const struct model_facts *model, unsigned halvings)
+{
+    uint64_t room = model->context * 6 / 10 * BYTES_TOKEN;
+
+    room = room > PROMPT_MAX ? PROMPT_MAX : room;
+    room >>= halvings;
+    return room < PROMPT_MIN ? PROMPT_MIN : (size_t)room;
+}
+
+static int split(struct asking *asking, const struct buf *text, size_t stable)
+{
+    const struct redactor *redactor = asking->task->redactor;
+    int r;
+
+    buf_reset(&asking->system);
+    buf_reset(&asking->user);
+    r = redact(redactor, text->data, stable, &asking->system);
+    return r < 0 ? r : redact(redactor, text->data + stable, text->len - stable, &asking->user);
+}
+
+static int make_prompt(struct asking *asking, const char *wrong, unsigned halvings,
+                       struct gb_err *err)
+{
+    const struct question *question = asking->question;
+    const struct model_facts *model = &asking->task->models[question->role];
+    struct prompt_var vars[ASK_VARS_MAX + 1];
+    cleanup_buf struct buf text = BUF_INIT(PROMPT_MAX);
+    size_t stable = 0;
+    int r;
+
+    memcpy(vars, question->vars, question->n_vars * sizeof(vars[0]));
+    vars[question->n_vars] = (struct prompt_var){ "wrong", wrong, 0 };
+    r = prompt_render(question->prompt, vars, question->n_vars + 1, room_for(model, halvings),
+                      &text, &stable, err);
+    if (r < 0)
+        return r;
+    r = split(asking, &text, stable);
+    return r < 0 ? gb_fail(err, r, GB_BLAME_HOST, "no memory for a prompt") : 0;
+}
+
+/* ---- afterwards ----------------------------------------------------------------------------- */
+
+static void account(struct task *task, const struct json_value *output)
+{
+    struct agent_spent *spent = &task->spent;
+    uint64_t tokens = 0;
+    uint64_t cost = 0;
+    uint64_t wall_ms = 0;
+
+    (void)json_u64(json_get(output, "tokens"), &tokens);
+    (void)json_u64(json_get(output, "wall_ms"), &wall_ms);
+    spent->has_cost &= json_u64(json_get(output, "micro_dollars"), &cost);
+    spent->calls++;
+    spent->tokens += tokens;
+    spent->micro_dollars += cost;
+    budget_spend_tokens(&task->budget, tokens);
+    budget_spend_money(&task->budget, cost);
+    task_spend_time(task, wall_ms);
+}
+
+static void keep_input(const struct asking *asking, unsigned iteration)
+{
+    const struct question *question = asking->question;
+    struct folder_step step = { iteration, question->agent };
+    cleanup_buf struct buf text = BUF_INIT(INPUT_MAX);
+    struct json_writer w;
+
+    json_writer_init(&w, &text, true);
+    json_object_begin(&w, NULL);
+    json_put_str(&w, "effect", asking->name);
+    json_put_str(&w, "prompt_name", question->prompt);
+    json_put_u64(&w, "prompt_version", prompt_version(question->prompt));
+    json_put_str(&w, "model", asking->task->models[question->role].label);
+    json_put_bytes(&w, "system", asking->system.data, asking->system.len);
+    json_put_bytes(&w, "prompt", asking->user.data, asking->user.len);
+    json_object_end(&w);
+    if (json_writer_end(&w) == 0 && asking->task->spec->folder)
+        (void)folder_put(asking->task->spec->folder, step, FOLDER_INPUT, text.data, text.len, NULL);
+}
+
+static void keep_output(const struct asking *asking, unsigned iteration,
+                        const struct json_value *output)
+{
+    struct folder_step step = { iteration, asking->question->agent };
+    cleanup_buf struct buf text = BUF_INIT(OUTPUT_MAX);
+    struct json_writer w;
+
+    json_writer_init(&w, &text, true);
+    json_object_begin(&w, NULL);
+    json_put_str(&w, "answer", json_str(json_get(output, "text"), NULL));
+    json_put_str(&w, "reasoning", json_str(json_get(output, "reasoning"), NULL));
+    json_put_str(&w, "model", json_str(json_get(output, "model"), NULL));
+    json_object_end(&w);
+    if (json_writer_end(&w) == 0 && asking->task->spec->folder)
+        (void)folder_put(asking->task->spec->folder, step, FOLDER_OUTPUT, text.data, text.len,
+                         NULL);
+}
+
+static void tell_answered(const struct asking *asking, bool is_remembered)
+{
+    struct agent_event event = {
+        .kind = EVENT_ANSWERED,
+        .name = asking->question->doing,
+        .is_remembered = is_remembered,
+        .spent = asking->task->spent,
+    };
+
+    task_tell(asking->task, &event);
+}
+
+static void tell_asking(const struct asking *asking)
+{
+    const char *label = asking->task->models[asking->question->role].label;
+    struct agent_event event = {
+        .kind = EVENT_ASK,
+        .name = asking->question->doing,
+        .text = label,
+        .len = strlen(label),
+    };
+
+    task_tell(asking->task, &event);
+}
+
+/* ---- one try -------------------------------------------------------------------------------- */
+
+/* The remembered or new output of one effect; 1 when it says that the prompt was too long. */
+static int one_effect(struct asking *asking, struct json_value **ret, struct gb_err *err)
+{
+    struct task *task = asking->task;
+    cleanup_buf struct buf input = BUF_INIT(INPUT_MAX);
+    cleanup_buf struct buf output = BUF_INIT(OUTPUT_MAX);
+    bool is_too_long = false;
+    int r = input_text(asking, &input);
+    int was_there;
+
+    if (r < 0)
+        return gb_fail(err, r, GB_BLAME_HOST, "a prompt of more than 16 MiB");
+    if (!journal_has(task->spec->journal, asking->name))
+        tell_asking(asking);
+    was_there = journal_do(task->spec->journal, asking->name, input.data, input.len, chat, asking,
+                           &output, err);
+    if (was_there == -ETIMEDOUT)
+        task->is_over = true;
+    if (was_there < 0)
+        return was_there;
+    r = json_value_parse(output.data, output.len, OUTPUT_MAX, ret, err);
+    if (r < 0)
+        return gb_wrap(err, r, "the answer '%s' that was remembered", asking->name);
+    if (json_bool(json_get(*ret, "too_long"), &is_too_long) && is_too_long)
+        return 1;
+    account(task, *ret);
+    tell_answered(asking, was_there == 1);
+    return 0;
+}
+
+/* NAME, NAME.2, NAME.3 …; the name itself for the first. */
+static void numbered(const char *name, const char *what, unsigned n,
+                     char ret[static STORE_NAME_MAX])
+{
+    if (n == 0)
+        (void)snprintf(ret, STORE_NAME_MAX, "%s", name);
+    else
+        (void)snprintf(ret, STORE_NAME_MAX, "%s.%s%u", name, what, n + 1);
+}
+
+/* Halves the prompt for a server that finds it too long. */
+static int one_answer(struct asking *asking, const char *name, const char *wrong,
+                      struct json_value **ret, struct gb_err *err)
+{
+    char effect[STORE_NAME_MAX];
+    int r = 1;
+
+    for (unsigned halvings = 0; r == 1 && halvings <= SHORTER_MAX; halvings++) {
+        numbered(name, "short-", halvings, effect);
+        asking->name = effect;
+        json_value_free(ret);
+        r = make_prompt(asking, wrong, halvings, err);
+        if (r == 0)
+            r = one_effect(asking, ret, err);
+    }
+    if (r == 1)
+        r = gb_fail(err, -E2BIG, GB_BLAME_CALLER,
+                    "the prompt is too long for %s" GB_REMEDY "choose a model with more context",
+                    asking->task->models[asking->question->role].label);
+    return r;
+}
+
+static int one_try(struct asking *asking, const char *name, const char *wrong, ask_take take,
+                   void *user, struct gb_err *err)
+{
+    cleanup_json struct json_value *output = NULL;
+    unsigned iteration = ++asking->task->iteration;
+    const char *text;
+    size_t len;
+    int r = task_may(asking->task, BUDGET_TOKENS, err);
+
+    if (r == 0)
+        r = one_answer(asking, name, wrong, &output, err);
+    if (r < 0)
+        return r;
+    asking->name = name;
+    keep_input(asking, iteration);
+    keep_output(asking, iteration, output);
+    text = json_str(json_get(output, "text"), &len);
+    if (!text)
+        return gb_fail(err, -EINVAL, GB_BLAME_HOST,
+                       "the answer '%s' that was remembered is damaged", name);
+    r = take(user, text, len, err);
+    return r < 0 && r != -ENOMEM ? 1 : r;
+}
+
+int ask(struct task *task, const struct question *question, ask_take take, void *user,
+        unsigned *ret_iteration, struct gb_err *err)
+{
+    struct asking asking = {
+        .task = task,
+        .question = question,
+        .system = BUF_INIT(PROMPT_MAX),
+        .user = BUF_INIT(PROMPT_MAX),
+        .lines = { BUF_INIT(LINE_KEEP), BUF_INIT(LINE_KEEP) },
+    };
+    char name[STORE_NAME_MAX];
+    struct gb_err wrong = { 0 };
+    int r = 1;
+
+    for (unsigned try = 1; r == 1 && try <= ASK_TRIES; try++) {
+        struct gb_err problem = { 0 };
+
+        numbered(question->name, "", try - 1, name);
+        r = one_try(&asking, name, wrong.msg, take, user, &problem);
+        wrong = problem;
+    }
+    buf_clear(&asking.system);
+    buf_clear(&asking.user);
+    buf_clear(&asking.lines[0]);
+    buf_clear(&asking.lines[1]);
+    if (ret_iteration)
+        *ret_iteration = task->iteration;
+    if (r == 1)
+        return gb_fail(err, -EBADMSG, GB_BLAME_PEER, "no answer of %s could be used: %s",
+                       task->models[question->role].label, wrong.msg);
+    if (r < 0 && err)
+        *err = wrong;
+    return r;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent/ask.h - one question to a model, as an effect. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/prompt.h"
+#include "agent/task.h"
+
+struct buf;
+struct gb_err;
+struct task;
+
+#define ASK_VARS_MAX 24
+#define ASK_TRIES    3
+
+struct question {
+    const char *name; /* of the effect: "step-1/decide" */
+    enum agent_role role;
+    const char *doing;  /* for people: "writing tests" */
+    const char *agent;  /* in the folder: "tester" */
+    const char *prompt; /* of prompts.def */
+    const struct prompt_var *vars;
+    size_t n_vars;
+    const char *schema_name; /* the answer is JSON; NULL: text */
+    const char *schema;
+    double temperature;
+    uint64_t seed;
+};
+
+/* Reads an answer.  An error is told to the model, which is asked again, unless it is -ENOMEM. */
+typedef int (*ask_take)(void *user, const char *text, size_t len, struct gb_err *err);
+
+/* Asks until take() is content, at most ASK_TRIES times, the later ones with what was wrong; their
+ * effects are NAME, NAME.2, ….  -EBADMSG when no answer could be used.  What the answers took is
+ * added to the task's account; *ret_iteration, which may be NULL, is the folder's number. */
+int ask(struct task *task, const struct question *question, ask_take take, void *user,
+        unsigned *ret_iteration, struct gb_err *err);

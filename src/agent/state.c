@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent/state.c - what the parts of the loop share: telling, budget, human, search. */
+#include "agent/state.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/folder.h"
+#include "agent/journal.h"
+#include "agent/prompt.h"
+#include "agent/redact.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+
+#define EVENT_LINE_MAX (64 << 20)
+#define ANSWER_MAX     (64 << 10)
+#define LINE_MAX_BYTES 2048
+
+/* ---- telling -------------------------------------------------------------------------------- */
+
+/* Pieces of an answer and single tests are told again by what follows them. */
+static bool is_for_transcript(const struct agent_event *event)
+{
+    static const bool is_passing[N_EVENTS] = {
+        [EVENT_TEXT] = true, [EVENT_REASONING] = true, [EVENT_AGAIN] = true,
+        [EVENT_ROW] = true,  [EVENT_ASK] = true,
+    };
+
+    return !is_passing[event->kind];
+}
+
+static void transcribe(const struct task *task, const struct agent_event *event)
+{
+    cleanup_buf struct buf line = BUF_INIT(EVENT_LINE_MAX);
+    cleanup_buf struct buf clean = BUF_INIT(EVENT_LINE_MAX);
+    struct agent_event lasting = *event;
+
+    lasting.is_remembered = false; /* a resumed task writes the same */
+    if (event_text(&lasting, &line) == 0 &&
+        redact(task->redactor, line.data, line.len, &clean) == 0)
+        (void)folder_tell(task->spec->folder, clean.data, clean.len, NULL);
+}
+
+void task_tell(struct task *task, const struct agent_event *event)
+{
+    const struct agent_listener *listener = &task->spec->listener;
+
+    (void)pthread_mutex_lock(&task->lock);
+    if (task->spec->folder && is_for_transcript(event))
+        transcribe(task, event);
+    if (listener->hear)
+        listener->hear(listener->user, event);
+    (void)pthread_mutex_unlock(&task->lock);
+}
+
+void task_note(struct task *task, const char *fmt, ...)
+{
+    char text[LINE_MAX_BYTES];
+    struct agent_event event = { .kind = EVENT_NOTE, .text = text };
+    va_list args;
+
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    event.len = strlen(text);
+    task_tell(task, &event);
+}
+
+void task_log(struct task *task, const char *fmt, ...)
+{
+    char text[LINE_MAX_BYTES];
+    va_list args;
+
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    (void)buf_printf(&task->steps, "step %u: %s\n", task->step, text);
+}
+
+/* ---- budget --------------------------------------------------------------------------------- */
+
+int task_may(struct task *task, enum budget_item next, struct gb_err *err)
+{
+    int r = budget_check(&task->budget, next, err);
+
+    task->is_over |= r < 0 && next != BUDGET_ATTEMPTS;
+    return r;
+}
+
+void task_spend_time(struct task *task, uint64_t ms)
+{
+    task->spent.wall_ms += ms;
+    budget_spend_time(&task->budget, ms);
+}
+
+void task_vars(const struct task *task, struct prompt_var vars[static TASK_VARS])
+{
+    vars[0] = (struct prompt_var){ "task", task->spec->objective, 0 };
+    vars[1] = (struct prompt_var){ "contract", task->contract, 0 };
+    vars[2] = (struct prompt_var){ "available", task->available, 0 };
+    vars[3] = (struct prompt_var){ "inputs", task->inputs, 0 };
+    vars[4] = (struct prompt_var){ "human", task->human.data, 0 };
+    vars[5] = (struct prompt_var){ "search", task->search.data, 0 };
+}
+
+/* ---- human ---------------------------------------------------------------------------------- */
+
+struct wish {
+    const struct task *task;
+    const char *text;
+};
+
+static int hear_human(void *user, struct buf *ret, struct gb_err *err)
+{
+    const struct wish *wish = user;
+    const struct agent_spec *spec = wish->task->spec;
+
+    return spec->human(spec->user, wish->text, ret, err);
+}
+
+static void tell_text(struct task *task, enum event_kind kind, const char *text)
+{
+    struct agent_event event = { .kind = kind, .text = text, .len = strlen(text) };
+
+    task_tell(task, &event);
+}
+
+static int wait_for(struct task *task, const char *question, struct gb_err *err)
+{
+    task->out->is_waiting = true;
+    task->out->question = strdup(question);
+    return gb_fail(err, task->out->question ? -EAGAIN : -ENOMEM, GB_BLAME_NONE,
+                   "the task waits for an answer");
+}
+
+int ask_human(struct task *task, const char *name, const char *question, struct buf *ret,
+              struct gb_err *err)
+{
+    struct wish wish = { task, question };
+    cleanup_buf struct buf answer = BUF_INIT(ANSWER_MAX);
+    bool has_human = task->spec->human || journal_has(task->spec->journal, name);
+    int r;
+
+    if (task->spec->ask == ASK_NEVER || !has_human)
+        return 0;
+    tell_text(task, EVENT_QUESTION, question);
+    r = journal_do(task->spec->journal, name, question, strlen(question), hear_human, &wish,
+                   &answer, err);
+    if (r == -EAGAIN)
+        return wait_for(task, question, err);
+    if (r < 0)
+        return r;
+    (void)buf_printf(&task->human, "Question: %s\nAnswer: %s\n", question,
+                     answer.data ? answer.data : "");
+    if (ret)
+        (void)buf_add(ret, answer.data, answer.len);
+    return 1;
+}
+
+/* ---- search --------------------------------------------------------------------------------- */
+
+/* A search that cannot be made is remembered too: nothing depends on it. */
+static int search_it(void *user, struct buf *ret, struct gb_err *err)
+{
+    const struct wish *wish = user;
+    const struct agent_spec *spec = wish->task->spec;
+    struct gb_err why = { 0 };
+    int r = spec->search(spec->user, wish->text, ret, &why);
+
+    if (r == -ECANCELED)
+        return gb_fail(err, r, why.blame, "%s", why.msg);
+    if (r < 0) {
+        buf_reset(ret);
+        return buf_printf(ret, "!%.*s", (int)gb_err_len(&why), why.msg);
+    }
+    return 0;
+}
+
+static int say_no_search(struct task *task, const char *why)
+{
+    if (!task->has_no_search)
+        task_note(task, "no search: %s", why);
+    task->has_no_search = true;
+    task_log(task, "there is no search; go on without");
+    return 0;
+}
+
+int lookup(struct task *task, const char *name, const char *query, struct gb_err *err)
+{
+    struct wish wish = { task, query };
+    cleanup_buf struct buf found = BUF_INIT(STATE_TEXT_MAX);
+    int r;
+
+    if (!task->spec->search && !journal_has(task->spec->journal, name))
+        return say_no_search(task, "none is set up; TAVILY_API_KEY or search.base_url sets one up");
+    if (task->searches >= AGENT_SEARCHES_MAX) {
+        task_log(task, "no more than %d searches a task", AGENT_SEARCHES_MAX);
+        return 0;
+    }
+    task->searches++;
+    tell_text(task, EVENT_SEARCH, query);
+    r = journal_do(task->spec->journal, name, query, strlen(query), search_it, &wish, &found, err);
+    if (r < 0)
+        return r;
+    if (found.len > 0 && found.data[0] == '!')
+        return say_no_search(task, found.data + 1);
+    buf_reset(&task->search);
+    r = redact(task->redactor, found.data, found.len, &task->search);
+    task_log(task, found.len > 0 ? "searched: %s" : "searched, and nothing was found: %s", query);
+    return r < 0 ? gb_fail(err, r, GB_BLAME_HOST, "no memory for what was found") : 0;
+}

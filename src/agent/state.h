@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent/state.h - a task at work: what the parts of the loop share.  Nobody else includes it.
+ *
+ * The state is made from effects only, so that it is the same whenever the task is run again.
+ */
+#pragma once
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/prompt.h"
+#include "agent/task.h"
+#include "base/buf.h"
+
+struct build;
+struct gb_err;
+struct redactor;
+
+/* What the loop must know of a model: an effect, because a replay has none. */
+struct model_facts {
+    char *label;
+    char *endpoint;
+    uint64_t context; /* tokens */
+    bool samples;     /* takes temperature and seed */
+};
+
+#define STATE_TEXT_MAX  (1 << 20)
+#define STATE_FILES_MAX (8 << 20)
+
+struct task {
+    const struct agent_spec *spec;
+    struct agent_outcome *out;
+    struct redactor *redactor;
+    pthread_mutex_t lock; /* events come from the judge's threads too */
+
+    struct model_facts models[N_ROLES];
+    char *languages; /* "python, c, go": what the box can run */
+    char *available; /* what else it has, for prompts */
+    char *inputs;    /* the user's files, a line each; "" */
+
+    struct budget budget;
+    struct agent_spent spent;
+    bool is_over;       /* the budget: the task ends with what it has */
+    unsigned iteration; /* of the folder, so far */
+    unsigned step;      /* of the orchestrator */
+    unsigned searches;
+    bool has_no_search; /* and that was said */
+
+    char *contract;      /* the present one as JSON, for prompts; NULL */
+    struct build *build; /* of that contract; NULL before its first step */
+
+    struct buf steps;  /* a line for each step, for the orchestrator */
+    struct buf human;  /* questions and answers */
+    struct buf search; /* what was found last */
+};
+
+/* Tells the listener and the transcript.  Any thread. */
+void task_tell(struct task *task, const struct agent_event *event);
+void task_note(struct task *task, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Adds a line to what the orchestrator is told. */
+void task_log(struct task *task, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* May the next thing be done?  -EDQUOT, and is_over from then on. */
+int task_may(struct task *task, enum budget_item next, struct gb_err *err);
+
+/* The variables that most prompts show. */
+#define TASK_VARS 6
+void task_vars(const struct task *task, struct prompt_var vars[static TASK_VARS]);
+
+/* Milliseconds that an effect took, out of the journal. */
+void task_spend_time(struct task *task, uint64_t ms);
+
+/* ---- parts ---------------------------------------------------------------------------------- */
+
+/* Models and box, as effects "models" and "facts". */
+int facts_take(struct task *task, struct gb_err *err);
+
+/* The work on an answer, and on a program or a library: what came of it is in task->out.  0, or
+ * negative when the task cannot go on. */
+int answer_make(struct task *task, struct gb_err *err);
+int build_make(struct task *task, struct gb_err *err);
+void build_free(struct build **build); /* before another contract */
+
+/* Explains what was built: the last call.  Into task->out. */
+int review_write(struct task *task, struct gb_err *err);
+
+/* Looks it up, at most AGENT_SEARCHES_MAX times a task; name is the effect's.  What was found is in
+ * task->search; that there is no search, or nothing was found, is no failure. */
+int lookup(struct task *task, const char *name, const char *query, struct gb_err *err);
+
+/* Asks the human: 1 and the answer is in task->human, and in ret if that is not NULL; 0 when nobody
+ * is there to ask (the task goes on without); -EAGAIN when the task has to wait. */
+int ask_human(struct task *task, const char *name, const char *question, struct buf *ret,
+              struct gb_err *err);
