@@ -2,11 +2,15 @@
 /* agent/given.c - tests from the examples that the task itself gives. */
 #include "agent/given.h"
 
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "agent/contract.h"
+#include "agent/judge.h"
 #include "base/buf.h"
 #include "base/path.h"
+#include "json/writer.h"
 
 static bool is_line(const char *text)
 {
@@ -54,4 +58,70 @@ int given_library(const struct contract *contract, struct buf *ret)
         if (is_line(contract->examples[i].input) && is_line(contract->examples[i].output))
             put_test(&contract->examples[i], ++n, ret);
     return buf_error(ret) < 0 ? buf_error(ret) : (int)n;
+}
+
+/* One word of a command line: quotes and backslashes as in a shell, and nothing else of it.  False
+ * at the end. */
+static bool next_word(const char **at, struct buf *ret)
+{
+    char quote = '\0';
+
+    *at += strspn(*at, " \t");
+    if (!**at)
+        return false;
+    for (; **at && (quote || !strchr(" \t", **at)); (*at)++) {
+        if (quote && **at == quote)
+            quote = '\0';
+        else if (!quote && (**at == '\'' || **at == '"'))
+            quote = **at;
+        else if (**at == '\\' && quote != '\'' && (*at)[1])
+            (void)buf_putc(ret, *++*at);
+        else
+            (void)buf_putc(ret, **at);
+    }
+    return true;
+}
+
+static void put_words(struct json_writer *w, const char *line)
+{
+    cleanup_buf struct buf word = BUF_INIT(CONTRACT_STRING_MAX);
+
+    json_array_begin(w, "argv");
+    while (next_word(&line, &word)) {
+        json_put_str(w, NULL, word.data ? word.data : "");
+        buf_reset(&word);
+    }
+    json_array_end(w);
+}
+
+static void put_case(struct json_writer *w, const struct contract_example *example, size_t number)
+{
+    char name[32];
+
+    (void)snprintf(name, sizeof(name), GIVEN_CASE "%zu", number);
+    json_object_begin(w, NULL);
+    json_put_str(w, "name", name);
+    json_put_str(w, "class", test_class_name(CLASS_NORMAL));
+    if (strncmp(example->input, "$ ", 2) == 0)
+        put_words(w, example->input + 2);
+    else
+        json_put_str(w, "stdin", example->input);
+    json_object_begin(w, "expect");
+    json_put_str(w, "stdout", example->output);
+    json_object_end(w);
+    json_object_end(w);
+}
+
+int given_program(const struct contract *contract, struct buf *ret)
+{
+    struct json_writer w;
+
+    json_writer_init(&w, ret, false);
+    json_object_begin(&w, NULL);
+    json_array_begin(&w, "cases");
+    for (size_t i = 0; i < contract->n_examples; i++)
+        put_case(&w, &contract->examples[i], i + 1);
+    json_array_end(&w);
+    json_object_end(&w);
+    return json_writer_end(&w);
 }

@@ -12,3 +12,7 @@ struct contract;
  * ValueError".  Examples that are no single line are left out.  The number of tests, or the buf's
  * error. */
 int given_library(const struct contract *contract, struct buf *ret);
+
+/* A program's examples as cases (agent/cases.h), {"cases": […]}: what stands behind "$ " are its
+ * arguments, in words as a shell would split them; anything else is its standard input. */
+int given_program(const struct contract *contract, struct buf *ret);
