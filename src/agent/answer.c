@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent/answer.c - a task whose answer is what a short program prints. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/folder.h"
+#include "agent/journal.h"
+#include "agent/state.h"
+#include "agent/write.h"
+#include "base/err.h"
+#include "json/writer.h"
+
+#define NAME_SIZE 64
+#define TRY_MAX   (8 << 20)
+
+struct trying {
+    const struct task *task;
+    const struct agent_files *code;
+};
+
+static int try_text(void *user, struct buf *ret, struct gb_err *err)
+{
+    const struct trying *trying = user;
+    const struct agent_spec *spec = trying->task->spec;
+    struct judge_spec judge = {
+        .box = spec->box,
+        .contract = &trying->task->out->contract,
+        .code = trying->code,
+        .inputs = spec->inputs,
+        .n_inputs = spec->n_inputs,
+        .jobs = 1,
+        .cancel_fd = spec->cancel_fd,
+    };
+    cleanup_try struct judge_try try = { 0 };
+    int r = judge_try(&judge, NULL, NULL, 0, &try, err);
+
+    return r < 0 ? r : judge_try_text(&try, ret);
+}
+
+/* The program's run as an effect, whose input is the program. */
+static int run(struct task *task, const char *name, const struct agent_files *code,
+               struct judge_try *ret, struct gb_err *err)
+{
+    struct trying trying = { task, code };
+    cleanup_buf struct buf input = BUF_INIT(STATE_FILES_MAX);
+    cleanup_buf struct buf output = BUF_INIT(TRY_MAX);
+    int r = files_text(code, &input);
+
+    if (r < 0)
+        return gb_fail(err, r, GB_BLAME_HOST, "no memory for the program");
+    r = journal_do(task->spec->journal, name, input.data, input.len, try_text, &trying, &output,
+                   err);
+    if (r >= 0)
+        r = judge_try_parse(output.data, output.len, ret, err);
+    if (r == 0)
+        task_spend_time(task, ret->ms);
+    return r;
+}
+
+static void tell_attempt(struct task *task, unsigned number, const char *why)
+{
+    struct agent_event event = {
+        .kind = EVENT_ATTEMPT,
+        .number = number,
+        .text = why,
+        .len = strlen(why),
+    };
+
+    task_tell(task, &event);
+}
+
+static void tell_ran(struct task *task, const struct agent_files *code, const struct judge_try *try)
+{
+    struct agent_event files = { .kind = EVENT_CODE, .files = code };
+    struct agent_event output = { .kind = EVENT_OUTPUT, .text = try->out, .len = try->out_len };
+
+    task_tell(task, &files);
+    task_tell(task, &output);
+}
+
+static void keep(const struct task *task, unsigned iteration, const struct agent_files *code,
+                 const struct judge_try *try)
+{
+    struct folder_step step = { iteration, "code" };
+    struct folder_report report = {
+        .is_timed_out = try->is_timed_out,
+        .exit_code = try->exit_code,
+        .output = try->out,
+        .output_len = try->out_len,
+        .errors = try->errors,
+        .errors_len = try->errors_len,
+    };
+
+    files_keep(task, iteration, code);
+    if (task->spec->folder)
+        (void)folder_put_report(task->spec->folder, step, &report, NULL);
+}
+
+/* What it printed is the answer, without the newline at its end. */
+static int settle(struct task *task, struct agent_files *code, const struct judge_try *try,
+                  struct gb_err *err)
+{
+    struct agent_outcome *out = task->out;
+    size_t len = try->out_len;
+
+    while (len > 0 && (try->out[len - 1] == '\n' || try->out[len - 1] == '\r'))
+        len--;
+    free(out->answer);
+    out->answer = strndup(try->out, len);
+    agent_files_clear(&out->code);
+    out->code = *code;
+    *code = (struct agent_files){ 0 };
+    out->outcome = OUTCOME_PASSED;
+    return out->answer ? 0 : gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for the answer");
+}
+
+struct going {
+    struct agent_files code; /* of the last attempt */
+    struct judge_try try;
+    bool has_try;
+};
+
+static const char *wrong_with(const struct going *going)
+{
+    if (!going->has_try)
+        return NULL;
+    if (going->try.diagnosis == DIAGNOSIS_NONE)
+        return "It printed nothing.";
+    return going->try.summary ? going->try.summary : diagnosis_name(going->try.diagnosis);
+}
+
+static int one_attempt(struct task *task, struct going *going, unsigned number, bool *is_done,
+                       struct gb_err *err)
+{
+    cleanup_files struct agent_files code = { 0 };
+    const char *wrong = wrong_with(going);
+    char name[NAME_SIZE];
+    struct writing writing = {
+        .name = name,
+        .prompt = "answer",
+        .diagnosis = wrong,
+        .seed = number,
+        .present = going->has_try ? &going->code : NULL,
+    };
+    unsigned iteration;
+    int r;
+
+    tell_attempt(task, number, wrong ? wrong : "");
+    (void)snprintf(name, sizeof(name), "step-%u/attempt-%u/code", task->step, number);
+    r = write_code(task, &writing, &code, &iteration, err);
+    if (r < 0)
+        return r;
+    (void)snprintf(name, sizeof(name), "step-%u/attempt-%u/run", task->step, number);
+    judge_try_clear(&going->try);
+    r = run(task, name, &code, &going->try, err);
+    if (r < 0)
+        return r;
+    going->has_try = true;
+    keep(task, iteration, &code, &going->try);
+    tell_ran(task, &code, &going->try);
+    *is_done = going->try.diagnosis == DIAGNOSIS_NONE && going->try.out_len > 0;
+    if (*is_done)
+        return settle(task, &code, &going->try, err);
+    agent_files_clear(&going->code);
+    going->code = code;
+    code = (struct agent_files){ 0 };
+    return 0;
+}
+
+int answer_make(struct task *task, struct gb_err *err)
+{
+    struct going going = { 0 };
+    struct gb_err over = { 0 };
+    bool is_done = false;
+    int r = 0;
+
+    while (r == 0 && !is_done && task_may(task, BUDGET_ATTEMPTS, &over) == 0) {
+        budget_spend_attempt(&task->budget);
+        r = one_attempt(task, &going, ++task->out->attempts, &is_done, err);
+    }
+    if (r == 0 && !is_done) {
+        task->out->outcome = OUTCOME_FAILED;
+        task_log(task, "the program for the answer did not work: %s", wrong_with(&going));
+        agent_files_clear(&task->out->code);
+        task->out->code = going.code;
+        going.code = (struct agent_files){ 0 };
+    }
+    agent_files_clear(&going.code);
+    judge_try_clear(&going.try);
+    return r;
+}

@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent/build.c - work on one contract: tests, then attempts until all of them pass.
+ *
+ * An attempt begins from the best code so far.  One whose code was there before is not run again:
+ * it is sampled anew, or another approach is asked for.
+ */
+#include "agent/build.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/folder.h"
+#include "agent/journal.h"
+#include "agent/query.h"
+#include "agent/testing.h"
+#include "agent/write.h"
+#include "base/err.h"
+
+#define MUTATION_MAX (4 << 20)
+#define ANEW         0.6 /* the temperature of an attempt that came back */
+#define LINE_SIZE    512
+
+/* ---- what is remembered --------------------------------------------------------------------- */
+
+static struct build *build_of(struct task *task)
+{
+    if (!task->build)
+        task->build = calloc(1, sizeof(*task->build));
+    if (task->build)
+        task->build->history.max = STATE_TEXT_MAX;
+    return task->build;
+}
+
+void build_free(struct build **build)
+{
+    struct build *b = *build;
+
+    if (!b)
+        return;
+    for (size_t i = 0; i < b->n_earlier; i++)
+        agent_files_clear(&b->earlier[i]);
+    for (size_t i = 0; i < b->n_doubts; i++)
+        free(b->doubts[i].message);
+    free(b->earlier);
+    free(b->doubts);
+    free(b->last);
+    free(b->worse);
+    buf_clear(&b->history);
+    free(b);
+    *build = NULL;
+}
+
+static bool is_known(const struct build *build, const struct agent_files *code)
+{
+    for (size_t i = 0; i < build->n_earlier; i++)
+        if (files_are_equal(&build->earlier[i], code))
+            return true;
+    return false;
+}
+
+static int remember(struct build *build, const struct agent_files *code, struct gb_err *err)
+{
+    struct agent_files *more =
+        realloc(build->earlier, (build->n_earlier + 1) * sizeof(*build->earlier));
+    int r;
+
+    if (!more)
+        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for an attempt");
+    build->earlier = more;
+    more[build->n_earlier] = (struct agent_files){ 0 };
+    r = files_copy(code, &more[build->n_earlier++]);
+    return r < 0 ? gb_fail(err, r, GB_BLAME_HOST, "no memory for an attempt") : 0;
+}
+
+/* ---- writing -------------------------------------------------------------------------------- */
+
+static const char *diagnosis_of(const struct task *task)
+{
+    const struct judge_report *report = &task->out->report;
+
+    if (report->summary)
+        return report->summary;
+    return report->reason ? report->reason : diagnosis_name(report->diagnosis);
+}
+
+/* What went wrong with the best, and how the last one was worse. */
+static int diagnosis_text(const struct task *task, struct buf *ret)
+{
+    const struct build *build = task->build;
+
+    (void)buf_puts(ret, diagnosis_of(task));
+    if (build->worse)
+        (void)buf_printf(ret, "\n\nThe last attempt was worse and is not shown: %s", build->worse);
+    return buf_error(ret);
+}
+
+static int anchors_text(const struct task *task, struct buf *ret)
+{
+    const struct judge_report *report = &task->out->report;
+    const struct judge_tests *tests = &task->out->tests;
+
+    for (size_t i = 0; i < report->n_rows && i < tests->n; i++)
+        if (report->rows[i].result == TEST_PASSED && tests->items[i].origin != ORIGIN_HELD_BACK)
+            (void)buf_printf(ret, "%s\n", report->rows[i].id);
+    return buf_error(ret);
+}
+
+/* One answer of the coder; is_anew: the one before had been there already. */
+static int write_once(struct task *task, const char *prefix, bool is_anew, struct agent_files *ret,
+                      unsigned *ret_iteration, struct gb_err *err)
+{
+    struct build *build = task->build;
+    cleanup_buf struct buf diagnosis = BUF_INIT(STATE_TEXT_MAX);
+    cleanup_buf struct buf anchors = BUF_INIT(STATE_TEXT_MAX);
+    bool samples = task->models[ROLE_CODER].samples;
+    char name[BUILD_NAME_SIZE];
+    struct writing writing = {
+        .name = name,
+        .prompt = "code",
+        .seed = task->out->attempts,
+        .present = task->out->code.n > 0 ? &task->out->code : NULL,
+    };
+
+    (void)snprintf(name, sizeof(name), "%s/code%s", prefix, is_anew ? "-anew" : "");
+    if (is_anew && samples)
+        writing.temperature = ANEW;
+    if (is_anew)
+        writing.seed += 1000;
+    if (build->has_code) {
+        if (diagnosis_text(task, &diagnosis) < 0 || anchors_text(task, &anchors) < 0)
+            return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for a prompt");
+        writing.prompt = is_anew && !samples ? "another_approach" : "repair";
+        writing.diagnosis = diagnosis.data;
+        writing.history = build->history.data;
+        writing.anchors = anchors.data;
+    }
+    return write_code(task, &writing, ret, ret_iteration, err);
+}
+
+/* 1: code that was not there before.  0: there is none. */
+static int write_new(struct task *task, const char *prefix, struct agent_files *ret,
+                     unsigned *ret_iteration, struct gb_err *err)
+{
+    int r = write_once(task, prefix, false, ret, ret_iteration, err);
+
+    if (r == 0 && is_known(task->build, ret)) {
+        task_note(task, "the same code as before: asked anew");
+        agent_files_clear(ret);
+        r = write_once(task, prefix, true, ret, ret_iteration, err);
+    }
+    if (r < 0)
+        return r;
+    return is_known(task->build, ret) ? 0 : 1;
+}
+
+/* ---- after a verdict ------------------------------------------------------------------------ */
+
+static const struct judge_row *first_failed(const struct judge_report *report)
+{
+    for (size_t i = 0; i < report->n_rows; i++)
+        if (report->rows[i].result != TEST_PASSED)
+            return &report->rows[i];
+    return NULL;
+}
+
+static unsigned n_passed(const struct judge_report *report)
+{
+    unsigned n = 0;
+
+    for (size_t i = 0; i < report->n_rows; i++)
+        n += report->rows[i].result == TEST_PASSED;
+    return n;
+}
+
+/* "attempt 2: assertion, 9 of 12 tests passed: test_x: expected 3, got 4"; nothing of tests that
+ * are held back. */
+static void line_of(const struct task *task, const struct judge_report *report,
+                    char line[static LINE_SIZE])
+{
+    const struct judge_row *row = first_failed(report);
+    size_t place = row ? (size_t)(row - report->rows) : 0;
+    bool is_hidden = row && place < task->out->tests.n &&
+                     task->out->tests.items[place].origin == ORIGIN_HELD_BACK;
+    const char *message = row && row->message ? row->message : "";
+
+    if (report->outcome == OUTCOME_TAMPERED)
+        (void)snprintf(line, LINE_SIZE, "tampered: %s", report->reason ? report->reason : "");
+    else
+        (void)snprintf(line, LINE_SIZE, "%s, %u of %zu tests passed%s%s%s%s",
+                       diagnosis_name(report->diagnosis), n_passed(report), report->n_rows,
+                       row ? ": " : "", row && !is_hidden ? row->id : "",
+                       row && !is_hidden && message[0] ? ": " : "", is_hidden ? "" : message);
+}
+
+/* Its code and report are those of the task from now on. */
+static void take_best(struct task *task, struct agent_files *code, struct judge_report *report)
+{
+    struct agent_outcome *out = task->out;
+
+    agent_files_clear(&out->code);
+    judge_report_clear(&out->report);
+    out->code = *code;
+    out->report = *report;
+    out->outcome = report->outcome;
+    *code = (struct agent_files){ 0 };
+    *report = (struct judge_report){ 0 };
+    task->build->has_code = true;
+}
+
+static int settle(struct task *task, struct agent_files *code, struct judge_report *report,
+                  struct gb_err *err)
+{
+    struct build *build = task->build;
+    bool is_best = !build->has_code || build_score(report) >= build_score(&task->out->report);
+    char line[LINE_SIZE];
+
+    line_of(task, report, line);
+    (void)buf_printf(&build->history, "attempt %u: %s\n", task->out->attempts, line);
+    build->is_repeated = build->last && strcmp(build->last, line) == 0;
+    free(build->last);
+    free(build->worse);
+    build->last = strdup(line);
+    build->worse = is_best ? NULL : strdup(line);
+    if (!build->last || (!is_best && !build->worse))
+        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for an attempt");
+    if (is_best)
+        take_best(task, code, report);
+    return 0;
+}
+
+/* The same failure twice, or the coder asks: the web may know. */
+static int maybe_search(struct task *task, const char *prefix, const struct agent_files *code,
+                        struct gb_err *err)
+{
+    cleanup_buf struct buf query = BUF_INIT(QUERY_MAX);
+    cleanup_buf struct buf wanted = BUF_INIT(STATE_TEXT_MAX);
+    char name[BUILD_NAME_SIZE];
+    bool wants = write_wants_search(code, &wanted);
+
+    if ((!wants && !task->build->is_repeated) || task->searches >= AGENT_SEARCHES_MAX)
+        return 0;
+    if (query_make(task->out, wants ? wanted.data : NULL, &query) < 0)
+        return 0;
+    (void)snprintf(name, sizeof(name), "%s/search", prefix);
+    return lookup(task, name, query.data, err);
+}
+
+/* ---- tests that can fail -------------------------------------------------------------------- */
+
+static int mutation_text(void *user, struct buf *ret, struct gb_err *err)
+{
+    struct task *task = user;
+    struct judge_spec spec = build_judge_spec(task);
+    struct judge_mutation mutation = { 0 };
+    int r;
+
+    spec.code = &task->out->code;
+    spec.progress = NULL;
+    r = judge_mutate(&spec, &mutation, err);
+    if (r == 0)
+        r = judge_mutation_text(&mutation, ret);
+    judge_mutation_clear(&mutation);
+    return r;
+}
+
+static int mutate(struct task *task, const char *name, struct gb_err *err)
+{
+    struct agent_outcome *out = task->out;
+    struct agent_event event = { .kind = EVENT_MUTATION, .mutation = &out->mutation };
+    cleanup_buf struct buf input = BUF_INIT(STATE_FILES_MAX);
+    cleanup_buf struct buf output = BUF_INIT(MUTATION_MAX);
+    int r = build_input(task, &out->code, &input);
+
+    if (r < 0)
+        return gb_fail(err, r, GB_BLAME_HOST, "no memory for the mutants");
+    r = journal_do(task->spec->journal, name, input.data, input.len, mutation_text, task, &output,
+                   err);
+    if (r < 0)
+        return r;
+    event.is_remembered = r == 1;
+    judge_mutation_clear(&out->mutation);
+    r = judge_mutation_parse(output.data, output.len, &out->mutation, err);
+    if (r == 0)
+        task_tell(task, &event);
+    return r;
+}
+
+/* Functions whose emptying nobody noticed, a line each; their number. */
+static unsigned unnoticed(const struct judge_mutation *mutation, struct buf *ret)
+{
+    unsigned n = 0;
+
+    for (size_t i = 0; i < mutation->n; i++) {
+        const struct judge_mutant *mutant = &mutation->items[i];
+
+        if (!mutant->is_killed && !mutant->is_hint)
+            n += buf_printf(ret, "%s (line %u): %s\n", mutant->function, mutant->line,
+                            mutant->what) == 0;
+    }
+    return n;
+}
+
+/* The tests meet mutants; what none of them notices is sent back once.  1: tests were added, and
+ * the code has to meet them. */
+static int challenge(struct task *task, const char *prefix, struct gb_err *err)
+{
+    struct build *build = task->build;
+    cleanup_buf struct buf functions = BUF_INIT(STATE_TEXT_MAX);
+    char name[BUILD_NAME_SIZE];
+    int r;
+
+    (void)snprintf(name, sizeof(name), "%s/mutants%s", prefix, build->is_sent_back ? "-more" : "");
+    r = mutate(task, name, err);
+    if (r < 0 || build->is_sent_back || unnoticed(&task->out->mutation, &functions) == 0)
+        return r;
+    build->is_sent_back = true;
+    r = testing_write(task, functions.data, err);
+    if (r == -EBADMSG) {
+        task_note(task, "no tests were added: %s", err->msg);
+        return 0;
+    }
+    return r < 0 ? r : 1;
+}
+
+/* ---- one attempt ---------------------------------------------------------------------------- */
+
+static void tell_attempt(struct task *task)
+{
+    const char *why = task->build->has_code ? task->build->last : "";
+    struct agent_event event = {
+        .kind = EVENT_ATTEMPT,
+        .number = task->out->attempts,
+        .text = why ? why : "",
+    };
+
+    event.len = strlen(event.text);
+    task_tell(task, &event);
+}
+
+static void keep_report(const struct task *task, unsigned iteration,
+                        const struct judge_report *report)
+{
+    struct folder_step step = { iteration, "code" };
+    cleanup_buf struct buf table = BUF_INIT(STATE_TEXT_MAX);
+    struct folder_report text = { .exit_code = report->outcome == OUTCOME_PASSED ? 0 : 1 };
+
+    if (!task->spec->folder)
+        return;
+    for (size_t i = 0; i < report->n_rows; i++) {
+        const struct judge_row *row = &report->rows[i];
+
+        text.is_timed_out |= row->result == TEST_TIMEOUT;
+        (void)buf_printf(&table, "%-8s %s%s%s\n", test_result_name(row->result), row->id,
+                         row->message ? ": " : "", row->message ? row->message : "");
+    }
+    text.output = table.data ? table.data : "";
+    text.output_len = table.len;
+    text.errors = report->summary ? report->summary : "";
+    text.errors_len = strlen(text.errors);
+    (void)folder_put_report(task->spec->folder, step, &text, NULL);
+}
+
+/* Code and its verdict: one solution, or the best of several. */
+static int attempt_code(struct task *task, const char *prefix, struct agent_files *code,
+                        struct judge_report *report, struct gb_err *err)
+{
+    char name[BUILD_NAME_SIZE];
+    struct agent_event event = { .kind = EVENT_CODE, .files = code };
+    unsigned iteration;
+    int r;
+
+    if (task->spec->candidates > 1 && !task->build->has_code)
+        return candidates_try(task, prefix, code, report, &iteration, err);
+    r = write_new(task, prefix, code, &iteration, err);
+    if (r <= 0)
+        return r;
+    r = remember(task->build, code, err);
+    if (r < 0)
+        return r;
+    task_tell(task, &event);
+    files_keep(task, iteration, code);
+    (void)snprintf(name, sizeof(name), "%s/judge", prefix);
+    r = build_judge(task, name, code, report, err);
+    if (r < 0)
+        return r;
+    keep_report(task, iteration, report);
+    return 1;
+}
+
+static bool is_accepted(const struct task *task)
+{
+    return task->build->has_code && (task->out->report.outcome == OUTCOME_PASSED ||
+                                     task->out->report.outcome == OUTCOME_SUSPECT);
+}
+
+/* The present code meets the tests once more: some were withdrawn, or added. */
+static int judge_again(struct task *task, const char *prefix, const char *what, struct gb_err *err)
+{
+    struct agent_outcome *out = task->out;
+    cleanup_report struct judge_report report = { 0 };
+    char name[BUILD_NAME_SIZE];
+    int r;
+
+    (void)snprintf(name, sizeof(name), "%s/judge-%s", prefix, what);
+    r = build_judge(task, name, &out->code, &report, err);
+    if (r < 0)
+        return r;
+    judge_report_clear(&out->report);
+    out->report = report;
+    out->outcome = report.outcome;
+    report = (struct judge_report){ 0 };
+    return 0;
+}
+
+/* Doubts about tests that it failed, a search, and when it passed the mutants. */
+static int attempt_after(struct task *task, const char *prefix, const struct agent_files *code,
+                         struct gb_err *err)
+{
+    int r = 0;
+
+    if (!is_accepted(task)) {
+        r = doubt_tests(task, prefix, &task->out->report, err);
+        if (r == 1)
+            r = judge_again(task, prefix, "without", err);
+    }
+    if (r == 0 && !is_accepted(task))
+        return maybe_search(task, prefix, code, err);
+    while (r == 0 && is_accepted(task)) {
+        r = challenge(task, prefix, err);
+        if (r != 1)
+            return r;
+        r = judge_again(task, prefix, "more", err);
+    }
+    return r;
+}
+
+static int one_attempt(struct task *task, struct gb_err *err)
+{
+    cleanup_files struct agent_files code = { 0 };
+    cleanup_report struct judge_report report = { 0 };
+    cleanup_files struct agent_files said = { 0 };
+    char prefix[BUILD_NAME_SIZE / 2];
+    int r;
+
+    task->out->attempts++;
+    (void)snprintf(prefix, sizeof(prefix), "step-%u/attempt-%u", task->step, task->out->attempts);
+    tell_attempt(task);
+    r = attempt_code(task, prefix, &code, &report, err);
+    if (r == 0) {
+        (void)buf_printf(&task->build->history, "attempt %u: the same code as before\n",
+                         task->out->attempts);
+        return 0;
+    }
+    if (r < 0)
+        return r;
+    said.prose = code.prose ? strdup(code.prose) : NULL;
+    r = settle(task, &code, &report, err);
+    return r < 0 ? r : attempt_after(task, prefix, &said, err);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------ */
+
+static int attempts(struct task *task, struct gb_err *err)
+{
+    struct gb_err over = { 0 };
+    int r = 0;
+
+    while (r == 0 && !is_accepted(task) && task_may(task, BUDGET_ATTEMPTS, &over) == 0) {
+        struct gb_err why = { 0 };
+
+        budget_spend_attempt(&task->budget);
+        r = one_attempt(task, &why);
+        if (r == -EBADMSG && !task->is_over) {
+            (void)buf_printf(&task->build->history, "attempt %u: %s\n", task->out->attempts,
+                             why.msg);
+            task_note(task, "%s", why.msg);
+            r = 0;
+        } else if (r < 0 && err) {
+            *err = why;
+        }
+    }
+    return r;
+}
+
+static void log_build(struct task *task)
+{
+    const struct judge_report *report = &task->out->report;
+
+    if (is_accepted(task))
+        task_log(task, "built: %s, %zu tests", outcome_name(report->outcome), report->n_rows);
+    else if (task->build->has_code)
+        task_log(task, "not built after %u attempts, %s: %s", task->out->attempts,
+                 diagnosis_name(report->diagnosis), task->build->last ? task->build->last : "");
+    else
+        task_log(task, "the coder gave no code that could be used");
+}
+
+int build_make(struct task *task, struct gb_err *err)
+{
+    struct build *build = build_of(task);
+    int r = 0;
+
+    if (!build)
+        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for a build");
+    if (task->out->tests.n == 0)
+        r = testing_write(task, NULL, err);
+    if (r == 0)
+        r = attempts(task, err);
+    if (r == 0)
+        log_build(task);
+    return r;
+}
