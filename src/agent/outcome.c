@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent/outcome.c - the end of a task as a JSON document. */
+#include <string.h>
+
+#include "agent/task.h"
+#include "base/buf.h"
+#include "json/value.h"
+#include "json/writer.h"
+
+#define PART_MAX (32 << 20)
+
+/* Text that is JSON already, or should be: it may come out of somebody's recording. */
+static void put_json(struct json_writer *w, const char *key, const char *text)
+{
+    cleanup_buf struct buf part = BUF_INIT(PART_MAX);
+    cleanup_json struct json_value *value = NULL;
+
+    if (text && json_value_parse(text, strlen(text), PART_MAX, &value, NULL) == 0 &&
+        json_value_text(value, &part) == 0)
+        json_put_raw(w, key, part.data);
+    else
+        json_put_null(w, key);
+}
+
+static void put_contract(struct json_writer *w, const struct agent_outcome *out)
+{
+    cleanup_buf struct buf part = BUF_INIT(PART_MAX);
+
+    if (out->has_contract && contract_text(&out->contract, &part) == 0)
+        json_put_raw(w, "contract", part.data);
+    else
+        json_put_null(w, "contract");
+}
+
+static void put_files(struct json_writer *w, const char *key, const struct agent_files *files)
+{
+    json_array_begin(w, key);
+    for (size_t i = 0; i < files->n; i++) {
+        json_object_begin(w, NULL);
+        json_put_str(w, "path", files->items[i].path);
+        json_put_bytes(w, "text", files->items[i].text, files->items[i].len);
+        json_object_end(w);
+    }
+    json_array_end(w);
+}
+
+static void put_tests(struct json_writer *w, const struct agent_outcome *out)
+{
+    json_array_begin(w, "tests");
+    for (size_t i = 0; i < out->tests.n; i++) {
+        const struct judge_test *test = &out->tests.items[i];
+        const struct judge_row *row = i < out->report.n_rows ? &out->report.rows[i] : NULL;
+
+        json_object_begin(w, NULL);
+        json_put_str(w, "id", test->id);
+        json_put_str(w, "class", test_class_name(test->class));
+        json_put_str(w, "origin", test_origin_name(test->origin));
+        json_put_bool(w, "withdrawn", test->is_withdrawn);
+        json_put_bool(w, "together", test->is_together);
+        json_put_str(w, "result", row ? test_result_name(row->result) : NULL);
+        json_put_str(w, "message", row ? row->message : NULL);
+        json_put_u64(w, "ms", row ? row->ms : 0);
+        json_object_end(w);
+    }
+    json_array_end(w);
+}
+
+static void put_share(struct json_writer *w, const char *key, double share)
+{
+    if (share < 0)
+        json_put_null(w, key);
+    else
+        json_put_double(w, key, share, 4);
+}
+
+static void put_quality(struct json_writer *w, const struct agent_outcome *out)
+{
+    put_share(w, "coverage", out->report.n_rows > 0 ? out->report.coverage : -1);
+    put_share(w, "mutation_score", out->mutation.n > 0 ? out->mutation.score : -1);
+    json_array_begin(w, "unnoticed");
+    for (size_t i = 0; i < out->mutation.n; i++) {
+        const struct judge_mutant *mutant = &out->mutation.items[i];
+
+        if (!mutant->is_killed && !mutant->is_hint)
+            json_put_str(w, NULL, mutant->function);
+    }
+    json_array_end(w);
+    json_put_str(w, "lint", out->report.lint);
+    json_put_u64(w, "memory_peak_bytes", out->report.memory_peak_bytes);
+}
+
+static void put_spent(struct json_writer *w, const struct agent_spent *spent)
+{
+    json_object_begin(w, "spent");
+    json_put_u64(w, "calls", spent->calls);
+    json_put_u64(w, "tokens", spent->tokens);
+    if (spent->has_cost)
+        json_put_double(w, "dollars", (double)spent->micro_dollars / 1e6, 6);
+    else
+        json_put_null(w, "dollars");
+    json_put_u64(w, "wall_ms", spent->wall_ms);
+    json_object_end(w);
+}
+
+int agent_outcome_text(const struct agent_spec *spec, const struct agent_outcome *outcome,
+                       struct buf *ret)
+{
+    struct json_writer w;
+
+    json_writer_init(&w, ret, false);
+    json_object_begin(&w, NULL);
+    json_put_str(&w, "id", spec->id);
+    json_put_str(&w, "objective", spec->objective);
+    json_put_str(&w, "state", outcome->is_waiting ? "waiting" : "done");
+    json_put_str(&w, "question", outcome->question);
+    json_put_str(&w, "outcome", outcome->is_waiting ? NULL : outcome_name(outcome->outcome));
+    json_put_str(&w, "reason", outcome->reason);
+    json_put_str(&w, "answer", outcome->answer);
+    json_put_str(&w, "explanation", outcome->explanation);
+    put_contract(&w, outcome);
+    put_files(&w, "files", &outcome->code);
+    put_tests(&w, outcome);
+    put_files(&w, "test_files", &outcome->tests.files);
+    put_json(&w, "test_cases", outcome->tests.cases);
+    put_quality(&w, outcome);
+    put_json(&w, "matrix", outcome->matrix);
+    json_put_u64(&w, "attempts", outcome->attempts);
+    put_spent(&w, &outcome->spent);
+    json_object_end(&w);
+    return json_writer_end(&w);
+}

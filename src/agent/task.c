@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent/task.c - the orchestrator: chooses what is done next, until the task is done.
+ *
+ * A build that passed goes straight to the review, which is the last call: the usual task takes
+ * four.  Whatever else came of a step goes back to the orchestrator.
+ */
+#include "agent/task.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "agent/ask.h"
+#include "agent/checkpoint.h"
+#include "agent/decision.h"
+#include "agent/folder.h"
+#include "agent/redact.h"
+#include "agent/state.h"
+#include "base/err.h"
+#include "json/writer.h"
+
+#define SCHEMA_MAX (64 << 10)
+#define NAME_SIZE  64
+
+/* ---- the choice ----------------------------------------------------------------------------- */
+
+struct choice {
+    const struct task *task;
+    struct decision decision;
+    bool has_contract; /* another one than before */
+    struct contract contract;
+};
+
+static void choice_clear(struct choice *choice)
+{
+    decision_clear(&choice->decision);
+    contract_clear(&choice->contract);
+}
+
+static int take_contract(struct choice *choice, struct gb_err *err)
+{
+    const struct task *task = choice->task;
+    const char *json = choice->decision.contract;
+    const char *language = task->spec->language;
+    int r;
+
+    if (!json && !task->out->has_contract)
+        return gb_fail(err, -EINVAL, GB_BLAME_PEER, "\"code\" needs a \"contract\"");
+    if (!json)
+        return 0;
+    r = contract_parse(json, strlen(json), &choice->contract, err);
+    if (r < 0)
+        return r;
+    choice->has_contract = true;
+    if (language && strcmp(choice->contract.language, language) != 0)
+        return gb_fail(err, -EINVAL, GB_BLAME_PEER, "the language must be %s, not %s", language,
+                       choice->contract.language);
+    return 0;
+}
+
+static int take_decision(void *user, const char *text, size_t len, struct gb_err *err)
+{
+    struct choice *choice = user;
+    int r;
+
+    choice_clear(choice);
+    choice->has_contract = false;
+    r = decision_parse(text, len, &choice->decision, err);
+    return r < 0 || choice->decision.action != ACTION_CODE ? r : take_contract(choice, err);
+}
+
+static int choose(struct task *task, struct choice *choice, struct gb_err *err)
+{
+    cleanup_buf struct buf schema = BUF_INIT(SCHEMA_MAX);
+    struct prompt_var vars[TASK_VARS + 3];
+    char name[NAME_SIZE];
+    struct question question = {
+        .name = name,
+        .role = ROLE_ORCHESTRATOR,
+        .doing = "planning",
+        .agent = "orchestrator",
+        .prompt = "orchestrator",
+        .vars = vars,
+        .n_vars = N_ELEMENTS(vars),
+        .schema_name = "decision",
+        .seed = task->step,
+    };
+
+    if (decision_schema(&schema) < 0)
+        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for a schema");
+    task_vars(task, vars);
+    vars[TASK_VARS] = (struct prompt_var){ "language", task->spec->language, 0 };
+    vars[TASK_VARS + 1] = (struct prompt_var){ "languages", task->languages, 0 };
+    vars[TASK_VARS + 2] = (struct prompt_var){ "steps", task->steps.data, 0 };
+    (void)snprintf(name, sizeof(name), "step-%u/decide", task->step);
+    question.schema = schema.data;
+    return ask(task, &question, take_decision, choice, NULL, err);
+}
+
+/* ---- what was chosen ------------------------------------------------------------------------ */
+
+/* The contract becomes the present one; work on another is forgotten. */
+static int agree(struct task *task, struct contract *contract, struct gb_err *err)
+{
+    struct agent_outcome *out = task->out;
+    cleanup_buf struct buf text = BUF_INIT(STATE_TEXT_MAX);
+    struct agent_event event = { .kind = EVENT_CONTRACT, .contract = &out->contract };
+
+    if (contract_text(contract, &text) < 0)
+        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for the contract");
+    if (task->contract && strcmp(task->contract, text.data) == 0)
+        return 0;
+    build_free(&task->build);
+    judge_tests_clear(&out->tests);
+    judge_report_clear(&out->report);
+    judge_mutation_clear(&out->mutation);
+    contract_clear(&out->contract);
+    free(task->contract);
+    task->contract = buf_take(&text);
+    out->contract = *contract;
+    *contract = (struct contract){ 0 };
+    out->has_contract = true;
+    task_tell(task, &event);
+    return task->contract ? 0 : gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory");
+}
+
+/* With --ask always a human reads the contract first.  1: it is right. */
+static int is_agreed(struct task *task, struct gb_err *err)
+{
+    static const char *const yes[] = { "", "y", "yes", "ok" };
+    cleanup_buf struct buf question = BUF_INIT(STATE_TEXT_MAX);
+    cleanup_buf struct buf answer = BUF_INIT(STATE_TEXT_MAX);
+    char name[NAME_SIZE];
+    int r;
+
+    if (task->spec->ask != ASK_ALWAYS)
+        return 1;
+    (void)buf_printf(&question, "%s\nIs this what you want? (empty: yes)", task->contract);
+    (void)snprintf(name, sizeof(name), "step-%u/agree", task->step);
+    r = ask_human(task, name, question.data, &answer, err);
+    if (r <= 0)
+        return r < 0 ? r : 1;
+    for (size_t i = 0; i < N_ELEMENTS(yes); i++)
+        if (strcasecmp(answer.data ? answer.data : "", yes[i]) == 0)
+            return 1;
+    return 0;
+}
+
+static int do_code(struct task *task, struct choice *choice, bool *is_done, struct gb_err *err)
+{
+    struct agent_outcome *out = task->out;
+    bool is_answer;
+    int r = choice->has_contract ? agree(task, &choice->contract, err) : 0;
+
+    if (r == 0 && choice->has_contract)
+        r = is_agreed(task, err);
+    else if (r == 0)
+        r = 1;
+    if (r < 1) {
+        if (r == 0)
+            task_log(task, "the user wants another contract");
+        return r;
+    }
+    is_answer = out->contract.kind == CONTRACT_ANSWER;
+    r = is_answer ? answer_make(task, err) : build_make(task, err);
+    if (r < 0)
+        return r;
+    *is_done = out->outcome == OUTCOME_PASSED || out->outcome == OUTCOME_SUSPECT;
+    return *is_done && !is_answer ? review_write(task, err) : 0;
+}
+
+static int do_search(struct task *task, struct choice *choice, bool *is_done, struct gb_err *err)
+{
+    char name[NAME_SIZE];
+
+    (void)is_done;
+    (void)snprintf(name, sizeof(name), "step-%u/search", task->step);
+    return lookup(task, name, choice->decision.query, err);
+}
+
+static int do_human(struct task *task, struct choice *choice, bool *is_done, struct gb_err *err)
+{
+    char name[NAME_SIZE];
+    int r;
+
+    (void)is_done;
+    (void)snprintf(name, sizeof(name), "step-%u/human", task->step);
+    r = ask_human(task, name, choice->decision.question, NULL, err);
+    if (r == 0)
+        task_log(task, "there is nobody to ask: assume what is most sensible, and say so");
+    return r < 0 ? r : 0;
+}
+
+static int set_text(char **place, const char *text, struct gb_err *err)
+{
+    char *copy = strdup(text);
+
+    if (!copy)
+        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory");
+    free(*place);
+    *place = copy;
+    return 0;
+}
+
+static int do_finish(struct task *task, struct choice *choice, bool *is_done, struct gb_err *err)
+{
+    const struct decision *decision = &choice->decision;
+    struct agent_outcome *out = task->out;
+    int r = 0;
+
+    *is_done = true;
+    if (decision->explanation)
+        r = set_text(&out->explanation, decision->explanation, err);
+    if (r == 0 && decision->answer && !out->has_contract) {
+        out->outcome = OUTCOME_PASSED;
+        return set_text(&out->answer, decision->answer, err);
+    }
+    if (r == 0 && !out->reason)
+        r = set_text(&out->reason, decision->reason ? decision->reason : "it was given up", err);
+    return r;
+}
+
+static int (*const doers[N_ACTIONS])(struct task *task, struct choice *choice, bool *is_done,
+                                     struct gb_err *err) = {
+    [ACTION_CODE] = do_code,
+    [ACTION_SEARCH] = do_search,
+    [ACTION_HUMAN] = do_human,
+    [ACTION_FINISH] = do_finish,
+};
+
+/* ---- steps ---------------------------------------------------------------------------------- */
+
+/* The lines of what was done so far, as JSON strings. */
+static char **history_of(const struct task *task)
+{
+    char **lines = calloc(CHECKPOINT_HISTORY_MAX + 1, sizeof(*lines));
+    const char *at = task->steps.data;
+
+    for (size_t n = 0; lines && at && *at && n < CHECKPOINT_HISTORY_MAX; n++) {
+        cleanup_buf struct buf line = BUF_INIT(STATE_TEXT_MAX);
+        size_t len = strcspn(at, "\n");
+        struct json_writer w;
+
+        json_writer_init(&w, &line, false);
+        json_put_bytes(&w, NULL, at, len);
+        lines[n] = json_writer_end(&w) == 0 ? buf_take(&line) : NULL;
+        at += len + (at[len] == '\n');
+    }
+    return lines;
+}
+
+static void keep_checkpoint(const struct task *task)
+{
+    struct checkpoint checkpoint = {
+        .objective = strdup(task->spec->objective),
+        .history = history_of(task),
+        .latest_code = task->out->code,
+        .execution_feedback = task->out->report.summary,
+        .orchestrator_step = task->step,
+    };
+
+    if (task->spec->folder && checkpoint.objective && checkpoint.history)
+        (void)folder_put_checkpoint(task->spec->folder, &checkpoint, NULL);
+    for (size_t i = 0; checkpoint.history && checkpoint.history[i]; i++)
+        free(checkpoint.history[i]);
+    free(checkpoint.history);
+    free(checkpoint.objective);
+}
+
+static void tell_step(struct task *task, const struct decision *decision)
+{
+    struct agent_event event = {
+        .kind = EVENT_STEP,
+        .name = action_name(decision->action),
+        .text = decision->reason ? decision->reason : "",
+        .number = task->step,
+    };
+
+    event.len = strlen(event.text);
+    task_tell(task, &event);
+}
+
+static int one_step(struct task *task, bool *is_done, struct gb_err *err)
+{
+    struct choice choice = { .task = task };
+    int r = task_may(task, BUDGET_STEPS, err);
+
+    if (r < 0)
+        return r;
+    budget_spend_step(&task->budget);
+    task->step++;
+    r = choose(task, &choice, err);
+    if (r == 0) {
+        tell_step(task, &choice.decision);
+        r = doers[choice.decision.action](task, &choice, is_done, err);
+    }
+    choice_clear(&choice);
+    keep_checkpoint(task);
+    return r;
+}
+
+static int take_before(struct task *task, struct gb_err *err)
+{
+    const struct agent_spec *spec = task->spec;
+    int r = 0;
+
+    for (size_t i = 0; spec->before && i < spec->before->n && r == 0; i++)
+        r = agent_files_put(&task->out->code, spec->before->items[i].path,
+                            spec->before->items[i].text, spec->before->items[i].len);
+    if (r < 0)
+        return gb_fail(err, r, GB_BLAME_CALLER, "the files of the run that is continued");
+    if (spec->before && spec->before->n > 0)
+        task_log(task, "the task continues a finished one, whose files are there");
+    return 0;
+}
+
+static int work(struct task *task, struct gb_err *err)
+{
+    bool is_done = false;
+    int r = facts_take(task, err);
+
+    if (r == 0)
+        r = take_before(task, err);
+    while (r == 0 && !is_done)
+        r = one_step(task, &is_done, err);
+    return r;
+}
+
+/* ---- the end -------------------------------------------------------------------------------- */
+
+/* What stopped it is how the task ended, unless it could go on another time. */
+static int conclude(struct task *task, int r, struct gb_err *err)
+{
+    struct agent_outcome *out = task->out;
+    bool is_theirs = r == -EBADMSG; /* the model's answers are of no use */
+
+    if (r == 0 || (r == -EAGAIN && out->is_waiting))
+        return 0;
+    if (!task->is_over && !is_theirs)
+        return r;
+    if (out->outcome == OUTCOME_PASSED && out->report.n_rows == 0 && !out->answer)
+        out->outcome = is_theirs ? OUTCOME_ERROR : OUTCOME_FAILED;
+    if (out->outcome == OUTCOME_PASSED)
+        return 0;
+    return set_text(&out->reason, err->msg, err) < 0 ? -ENOMEM : 0;
+}
+
+static void tell_begin(struct task *task)
+{
+    struct agent_event event = {
+        .kind = EVENT_BEGIN,
+        .name = task->spec->id,
+        .text = task->spec->objective,
+        .len = strlen(task->spec->objective),
+    };
+
+    task_tell(task, &event);
+}
+
+static void tell_end(struct task *task)
+{
+    const struct agent_outcome *out = task->out;
+    struct agent_event event = {
+        .kind = EVENT_END,
+        .name = out->is_waiting ? "waiting" : outcome_name(out->outcome),
+        .text = out->explanation ? out->explanation : "",
+        .spent = task->spent,
+    };
+
+    event.len = strlen(event.text);
+    task_tell(task, &event);
+}
+
+static void task_clear(struct task *task)
+{
+    for (size_t i = 0; i < N_ROLES; i++) {
+        free(task->models[i].label);
+        free(task->models[i].endpoint);
+    }
+    free(task->languages);
+    free(task->available);
+    free(task->inputs);
+    free(task->contract);
+    build_free(&task->build);
+    buf_clear(&task->steps);
+    buf_clear(&task->human);
+    buf_clear(&task->search);
+    redactor_free(&task->redactor);
+    (void)pthread_mutex_destroy(&task->lock);
+}
+
+int agent_run(const struct agent_spec *spec, struct agent_outcome *ret, struct gb_err *err)
+{
+    struct task task = {
+        .spec = spec,
+        .out = ret,
+        .lock = PTHREAD_MUTEX_INITIALIZER,
+        .budget = spec->budget,
+        .spent = { .has_cost = true },
+        .steps = BUF_INIT(STATE_TEXT_MAX),
+        .human = BUF_INIT(STATE_TEXT_MAX),
+        .search = BUF_INIT(STATE_TEXT_MAX),
+    };
+    struct gb_err why = { 0 };
+    int r = redactor_new(spec->secrets, &task.redactor);
+
+    ret->outcome = OUTCOME_FAILED;
+    if (r < 0)
+        return gb_fail(err, r, GB_BLAME_HOST, "no memory");
+    tell_begin(&task);
+    r = conclude(&task, work(&task, &why), &why);
+    ret->spent = task.spent;
+    if (r == 0)
+        tell_end(&task);
+    else if (err)
+        *err = why;
+    task_clear(&task);
+    return r;
+}
+
+void agent_outcome_clear(struct agent_outcome *outcome)
+{
+    free(outcome->question);
+    free(outcome->reason);
+    free(outcome->answer);
+    free(outcome->explanation);
+    free(outcome->matrix);
+    contract_clear(&outcome->contract);
+    agent_files_clear(&outcome->code);
+    judge_tests_clear(&outcome->tests);
+    judge_report_clear(&outcome->report);
+    judge_mutation_clear(&outcome->mutation);
+    *outcome = (struct agent_outcome){ 0 };
+}
