@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "agent/cases.h"
 #include "agent/contract.h"
 #include "agent/given.h"
 #include "base/buf.h"
@@ -44,10 +45,52 @@ static void examples_become_tests(void **state)
     contract_clear(&contract);
 }
 
+static const char program[] =
+    "{\"kind\":\"program\",\"language\":\"python\",\"summary\":\"adds\",\"files\":[\"add.py\"],"
+    "\"examples\":[{\"input\":\"$ -n 3 'a b' \\\"c d\\\" e\\\\ f ''\",\"output\":\"x\"},"
+    "{\"input\":\"1\\n2\\n\",\"output\":\"3\"}]}";
+
+static void examples_of_a_program_become_cases(void **state)
+{
+    cleanup_buf struct buf text = BUF_INIT(1 << 16);
+    cleanup_cases struct program_cases cases = { 0 };
+    struct contract contract = { 0 };
+    struct gb_err err = { 0 };
+
+    (void)state;
+    assert_int_equal(contract_parse(program, strlen(program), &contract, &err), 0);
+    assert_int_equal(given_program(&contract, &text), 0);
+    assert_int_equal(cases_parse(text.data, text.len, &cases, &err), 0);
+    assert_int_equal(cases.n, 2);
+    assert_string_equal(cases.items[0].name, GIVEN_CASE "1");
+    assert_string_equal(cases.items[0].argv[0], "-n");
+    assert_string_equal(cases.items[0].argv[2], "a b");
+    assert_string_equal(cases.items[0].argv[3], "c d");
+    assert_string_equal(cases.items[0].argv[4], "e f");
+    assert_string_equal(cases.items[0].argv[5], "");
+    assert_null(cases.items[0].argv[6]);
+    assert_string_equal(cases.items[0].expect.out, "x");
+    assert_string_equal(cases.items[1].input, "1\n2\n");
+    assert_null(cases.items[1].argv[0]);
+    contract_clear(&contract);
+}
+
+static void no_examples_are_no_cases(void **state)
+{
+    cleanup_buf struct buf text = BUF_INIT(1 << 16);
+    struct contract contract = { 0 };
+
+    (void)state;
+    assert_int_equal(given_program(&contract, &text), 0);
+    assert_string_equal(text.data, "{\"cases\":[]}");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(examples_become_tests),
+        cmocka_unit_test(examples_of_a_program_become_cases),
+        cmocka_unit_test(no_examples_are_no_cases),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* unit/test_query.c - what a search server is told. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/query.h"
+#include "agent/task.h"
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <cmocka.h>
+
+static void check_clean(const char *text, const char *expected)
+{
+    cleanup_buf struct buf query = BUF_INIT(QUERY_MAX);
+
+    query_clean(text, strlen(text), &query);
+    assert_string_equal(query.data ? query.data : "", expected);
+}
+
+static void words_leave_and_values_stay(void **state)
+{
+    (void)state;
+    check_clean("ValueError: invalid literal for int() with base 10: 'secret'",
+                "ValueError invalid literal for int with base");
+    check_clean("numpy 1.26.4 has no attribute `float_`", "numpy 1.26.4 has no attribute");
+    check_clean("FileNotFoundError: /home/me/key.pem", "FileNotFoundError");
+    check_clean("card 4111111111111111 refused", "card refused");
+    check_clean("x = {1: 2}; rm -rf", "x rm -rf");
+    check_clean("an \"open quote hides the rest", "an");
+    check_clean("\x1b[31m\xc3\xa9 \x01 b", "b");
+    check_clean("", "");
+}
+
+static void a_query_has_an_end(void **state)
+{
+    cleanup_buf struct buf query = BUF_INIT(QUERY_MAX);
+
+    (void)state;
+    for (int i = 0; i < 1000; i++)
+        query_clean("word", 4, &query);
+    assert_in_range(query.len, 200, QUERY_MAX);
+}
+
+static const char json[] =
+    "{\"kind\":\"library\",\"language\":\"python\",\"summary\":\"reads 'x' files\","
+    "\"files\":[\"a.py\"],\"module\":\"a.py\",\"packages\":[\"lxml\"],"
+    "\"names\":[{\"name\":\"f\",\"signature\":\"()\"}]}";
+
+static void check_made(char *message, const char *wanted, const char *expected)
+{
+    cleanup_buf struct buf query = BUF_INIT(QUERY_MAX);
+    struct judge_row row = { .result = TEST_FAILED, .message = message };
+    struct agent_outcome outcome = { .report = { .rows = &row, .n_rows = 1 } };
+    struct gb_err err = { 0 };
+
+    assert_int_equal(contract_parse(json, strlen(json), &outcome.contract, &err), 0);
+    assert_int_equal(query_make(&outcome, wanted, &query), 0);
+    assert_string_equal(query.data, expected);
+    contract_clear(&outcome.contract);
+}
+
+static void a_failure_is_asked_by_its_exception(void **state)
+{
+    char error[] = "lxml.etree.XMLSyntaxError: Start tag expected, '<' not found";
+    char values[] = "AssertionError: expected 1, got 2";
+
+    (void)state;
+    check_made(error, NULL, "python lxml lxml.etree.XMLSyntaxError Start tag expected not found");
+    check_made(values, NULL, "python lxml reads files");
+    check_made(error, "lxml 5 recover option\nnot this", "python lxml lxml recover option");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(words_leave_and_values_stay),
+        cmocka_unit_test(a_query_has_an_end),
+        cmocka_unit_test(a_failure_is_asked_by_its_exception),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
