@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -16,31 +18,98 @@
 #include "run/environment.h"
 #include "run/run.h"
 
+/* Exit codes of a program that could not be executed, as shells have them. */
+#define EXIT_NOT_FOUND  127
+#define EXIT_NOT_USABLE 126
+
+/* Boxes end by themselves so long after the program must have ended. */
+#define TTL_SLACK_MS 10000
+
+struct stream {
+    struct buf *buf;
+    size_t ring; /* bytes at the end of a full buf that are overwritten in turn; 0: none yet */
+    size_t at;
+};
+
 struct trial {
     const struct trial_spec *spec;
     struct trial_end *end;
     int stdin_fd;
     int stdout_fd; /* -1: kept */
     int cancel_fd;
+    struct stream streams[3];
     int r;
     struct gb_err err;
 };
 
-/* The beginning is worth more than the end of what a program says: the rest is counted only. */
-static int keep(void *user, int stream, const void *bytes, size_t len)
+/* The first half of what may be kept is the beginning; the other half is a ring. */
+static void keep_ring(struct stream *stream, const char *bytes, size_t len)
 {
-    struct trial *t = user;
-    struct buf *buf = stream == 1 ? &t->end->out : &t->end->err;
-    size_t room = t->spec->keep - buf->len;
+    size_t half = stream->buf->len - stream->ring;
 
-    if (len > room) {
-        t->end->is_cut = true;
-        len = room;
+    if (len > stream->ring) {
+        stream->at = (stream->at + len - stream->ring) % stream->ring;
+        bytes += len - stream->ring;
+        len = stream->ring;
     }
-    return len > 0 ? buf_add(buf, bytes, len) : 0;
+    for (size_t n; len > 0; len -= n, bytes += n) {
+        size_t room = stream->ring - stream->at;
+
+        n = len < room ? len : room;
+        memcpy(stream->buf->data + half + stream->at, bytes, n);
+        stream->at = (stream->at + n) % stream->ring;
+    }
 }
 
-static int run_in(struct trial *t, struct box *box)
+static int keep(void *user, int number, const void *bytes, size_t len)
+{
+    struct trial *t = user;
+    struct stream *stream = &t->streams[number];
+    size_t room = t->spec->keep - stream->buf->len;
+    size_t first = len < room ? len : room;
+    int r = first > 0 ? buf_add(stream->buf, bytes, first) : 0;
+
+    if (r < 0 || len == first)
+        return r;
+    t->end->is_cut[number] = true;
+    stream->ring = t->spec->keep / 2;
+    if (stream->ring > 0)
+        keep_ring(stream, (const char *)bytes + first, len - first);
+    return 0;
+}
+
+/* The ring begins where its oldest byte is. */
+static int straighten(struct stream *stream)
+{
+    cleanup_free char *tail = NULL;
+    char *ring;
+
+    if (stream->ring == 0 || stream->at == 0)
+        return 0;
+    tail = malloc(stream->ring);
+    if (!tail)
+        return -ENOMEM;
+    ring = stream->buf->data + stream->buf->len - stream->ring;
+    memcpy(tail, ring + stream->at, stream->ring - stream->at);
+    memcpy(tail + stream->ring - stream->at, ring, stream->at);
+    memcpy(ring, tail, stream->ring);
+    return 0;
+}
+
+static void note_exec_error(struct trial *t)
+{
+    struct box_run_end *end = &t->end->end;
+    char line[512];
+    int n =
+        snprintf(line, sizeof(line), "%.400s: %s\n", t->spec->argv[0], strerror(end->exec_error));
+
+    end->has_exited = true;
+    end->code = end->exec_error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_USABLE;
+    if (n > 0 && (size_t)n <= t->spec->keep)
+        (void)buf_add(&t->end->err, line, (size_t)n);
+}
+
+static int run_in(struct trial *t, struct box *box, bool is_planted)
 {
     int sinks[3] = { -1, t->stdout_fd, -1 };
     struct box_run_spec spec = {
@@ -55,8 +124,10 @@ static int run_in(struct trial *t, struct box *box)
     };
     struct run_env env;
     uint64_t mark;
-    int r = box_put(box, BOX_WORKSPACE, t->spec->files, t->spec->n_files, &mark, &t->err);
+    int r = 0;
 
+    if (!is_planted && t->spec->n_files > 0)
+        r = box_put(box, BOX_WORKSPACE, t->spec->files, t->spec->n_files, &mark, &t->err);
     if (r < 0)
         return r;
     r = run_env_make(&env, box_path(box), BOX_WORKSPACE, NULL, t->spec->env);
@@ -65,25 +136,52 @@ static int run_in(struct trial *t, struct box *box)
     spec.env = env.list;
     r = box_run(box, &spec, &t->end->end, &t->err);
     run_env_clear(&env);
+    if (r == 0 && t->end->end.exec_error)
+        note_exec_error(t);
     return r;
+}
+
+static void note_verdict(struct trial *t)
+{
+    struct run_facts facts = run_facts_of(&t->end->end);
+
+    t->end->verdict = verdict_of(&facts);
+}
+
+/* A lone small file goes into the box as it is built, which saves a process and a round trip. */
+static bool can_plant(const struct trial_spec *spec)
+{
+    const struct box_ops *ops = box_backend(spec->box->backend, NULL);
+
+    return ops && ops->plants && spec->n_files == 1 && spec->files[0].bytes &&
+           spec->files[0].size <= BOX_SEED_MAX && !strchr(spec->files[0].path, '/');
 }
 
 static void run_trial(struct trial *t)
 {
     struct box_spec spec = *t->spec->box;
-    struct run_facts facts;
+    bool is_planted = can_plant(t->spec);
     struct box *box;
 
-    spec.ttl_ms = spec.limits.wall_ms + 10000;
+    t->streams[1].buf = &t->end->out;
+    t->streams[2].buf = &t->end->err;
+    spec.ttl_ms = spec.limits.wall_ms + TTL_SLACK_MS;
+    if (is_planted)
+        spec.seed = &t->spec->files[0];
     t->r = box_begin(&spec, &box, &t->err);
     if (t->r < 0)
         return;
-    t->r = run_in(t, box);
+    t->r = run_in(t, box, is_planted);
+    if (t->r == 0) {
+        note_verdict(t);
+        if (t->spec->get && t->end->verdict == VERDICT_OK)
+            t->r = box_get(box, t->spec->get, t->spec->get_ops, t->spec->get_user, &t->err);
+    }
     (void)box_close(box);
     if (t->r < 0)
         return;
-    facts = run_facts_of(&t->end->end);
-    t->end->verdict = verdict_of(&facts);
+    if (straighten(&t->streams[1]) < 0 || straighten(&t->streams[2]) < 0)
+        t->r = gb_fail(&t->err, -ENOMEM, GB_BLAME_HOST, "no memory for a program's output");
     if (t->end->verdict == VERDICT_SANDBOX_ERROR)
         t->r = gb_fail(&t->err, -EPIPE, GB_BLAME_HOST, "a box was lost while a program ran in it");
 }

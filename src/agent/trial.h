@@ -24,8 +24,11 @@ struct trial_spec {
     const char *const *env; /* "K=V" over the box's own; may be NULL */
     const void *input;      /* its stdin; not with a pair */
     size_t input_len;
-    size_t keep; /* bytes of each stream that are kept, head and tail */
+    size_t keep; /* bytes of each stream that are kept; of more, half from its end */
     int cancel_fd;
+    const struct box_get_spec *get; /* NULL, or what comes out when it has ended with 0, … */
+    const struct crate_ops *get_ops;
+    void *get_user; /* … not with a pair */
 };
 
 struct trial_end {
@@ -33,10 +36,11 @@ struct trial_end {
     struct box_run_end end;
     struct buf out; /* stdout; empty in a pair */
     struct buf err;
-    bool is_cut; /* some of the output was not kept */
+    bool is_cut[3]; /* by stream: some of it was not kept */
 };
 
-/* 0 however the program ended; negative when there was no box, or it was lost.  The caller owes
+/* 0 however the program ended; negative when there was no box, or it was lost.  A program that
+ * could not be executed ends as a shell has it, 127 or 126, and stderr says why.  The caller owes
  * trial_end_clear() in any case. */
 int trial_run(const struct trial_spec *spec, struct trial_end *ret, struct gb_err *err);
 
