@@ -70,9 +70,10 @@ struct judge_row {
     char *detail;  /* more lines, bounded; may be NULL */
     uint64_t ms;
     uint64_t memory_bytes;
-    bool is_suspect; /* an equality that only the code vouches for */
-    char *seen;      /* digest of what the code did there, however it was judged; solutions that
-                        agree on it everywhere are of one mind.  NULL: nothing was seen */
+    bool is_suspect;  /* an equality that only the code vouches for */
+    bool is_together; /* ran in the code's own process */
+    char *seen;       /* digest of what the code did there, however it was judged; solutions that
+                         agree on it everywhere are of one mind.  NULL: nothing was seen */
 };
 
 enum diagnosis {
@@ -100,8 +101,9 @@ struct judge_report {
     enum outcome outcome;
     char *reason; /* of tampered, suspect, error */
     enum diagnosis diagnosis;
-    char *summary; /* what goes to the model: names and values, never of held-back tests */
-    struct judge_row *rows;
+    char *summary;          /* what goes to the model: names and values, never of held-back tests */
+    struct judge_row *rows; /* in the order of the tests, without those that are withdrawn; none
+                               when the check or the compiler decided */
     size_t n_rows;
     double coverage; /* of statements, 0 to 1; negative: not known */
     char *lint;      /* lines; NULL: clean or no linter */

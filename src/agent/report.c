@@ -169,6 +169,8 @@ static void write_row(struct json_writer *w, const struct judge_row *row)
     json_put_u64(w, "ms", row->ms);
     json_put_u64(w, "memory_bytes", row->memory_bytes);
     json_put_bool(w, "suspect", row->is_suspect);
+    json_put_bool(w, "together", row->is_together);
+    json_put_str(w, "seen", row->seen);
     json_object_end(w);
 }
 
@@ -183,6 +185,8 @@ static int read_row(const struct json_value *object, struct judge_row *ret)
     read_number(&in, "ms", &ret->ms);
     read_number(&in, "memory_bytes", &ret->memory_bytes);
     read_flag(&in, "suspect", &ret->is_suspect);
+    read_flag(&in, "together", &ret->is_together);
+    read_str(&in, "seen", &ret->seen);
     return in.r < 0 ? in.r : ret->id ? 0 : -EINVAL;
 }
 
@@ -248,12 +252,84 @@ void judge_report_clear(struct judge_report *report)
         free(report->rows[i].id);
         free(report->rows[i].message);
         free(report->rows[i].detail);
+        free(report->rows[i].seen);
     }
     free(report->rows);
     free(report->reason);
     free(report->summary);
     free(report->lint);
     *report = (struct judge_report){ 0 };
+}
+
+/* ---- one start ------------------------------------------------------------------------------ */
+
+int judge_try_text(const struct judge_try *try, struct buf *ret)
+{
+    struct json_writer w;
+
+    json_writer_init(&w, ret, false);
+    json_object_begin(&w, NULL);
+    json_put_str(&w, "diagnosis", diagnoses[try->diagnosis]);
+    json_put_str(&w, "summary", try->summary);
+    json_put_bytes(&w, "out", try->out, try->out_len);
+    json_put_bytes(&w, "errors", try->errors, try->errors_len);
+    json_put_bool(&w, "cut", try->is_cut);
+    json_put_bool(&w, "timed_out", try->is_timed_out);
+    json_put_u64(&w, "exit_code", (uint64_t)try->exit_code);
+    json_put_u64(&w, "ms", try->ms);
+    json_put_u64(&w, "memory_peak_bytes", try->memory_peak_bytes);
+    json_object_end(&w);
+    return json_writer_end(&w);
+}
+
+/* A string that may hold anything; followed by a NUL that is not counted. */
+static void read_bytes(struct reading *in, const char *key, char **ret, size_t *ret_len)
+{
+    const char *text = json_str(json_get(in->object, key), ret_len);
+
+    if (!text) {
+        in->r = -EINVAL;
+        return;
+    }
+    *ret = malloc(*ret_len + 1);
+    if (*ret)
+        memcpy(*ret, text, *ret_len + 1);
+    else
+        in->r = -ENOMEM;
+}
+
+int judge_try_parse(const char *json, size_t len, struct judge_try *ret, struct gb_err *err)
+{
+    cleanup_json struct json_value *value = NULL;
+    struct reading in = { 0 };
+    uint64_t code = 0;
+    int r = json_value_parse(json, len, TEXT_MAX, &value, err);
+
+    *ret = (struct judge_try){ 0 };
+    if (r < 0)
+        return r;
+    in.object = value;
+    read_enum(&in, "diagnosis", diagnoses, ret->diagnosis);
+    read_str(&in, "summary", &ret->summary);
+    read_bytes(&in, "out", &ret->out, &ret->out_len);
+    read_bytes(&in, "errors", &ret->errors, &ret->errors_len);
+    read_flag(&in, "cut", &ret->is_cut);
+    read_flag(&in, "timed_out", &ret->is_timed_out);
+    read_number(&in, "exit_code", &code);
+    read_number(&in, "ms", &ret->ms);
+    read_number(&in, "memory_peak_bytes", &ret->memory_peak_bytes);
+    ret->exit_code = (int)(code & 0xff);
+    if (in.r < 0)
+        judge_try_clear(ret);
+    return told(in.r, "the run of a program", err);
+}
+
+void judge_try_clear(struct judge_try *try)
+{
+    free(try->summary);
+    free(try->out);
+    free(try->errors);
+    *try = (struct judge_try){ 0 };
 }
 
 /* ---- tests ---------------------------------------------------------------------------------- */

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent/judge.c - the order in which solutions meet their tests.
+ *
+ *    prepare   each solution: check, compile                     side by side
+ *    matrix    every test of every solution that came so far     side by side, one crew
+ *    conclude  coverage, outcome, summary                        side by side
+ *
+ * Rows lie where their tests do, whatever ends first.  After the first failure that is ours no new
+ * box is begun.
+ */
+#include "agent/judge.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/contract.h"
+#include "agent/crew.h"
+#include "agent/judge_inside.h"
+#include "base/clock.h"
+#include "base/err.h"
+
+struct place { /* of a test in the matrix */
+    size_t solution;
+    size_t test;
+};
+
+struct matrix {
+    struct judging *judgings;
+    size_t n;
+    struct place *places;
+    size_t n_places;
+    pthread_mutex_t lock; /* of every judging's r and err, and around progress */
+    atomic_bool is_over;  /* something failed */
+};
+
+int judge_no_memory(struct gb_err *err)
+{
+    return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for the judge");
+}
+
+int judge_cancelled(struct gb_err *err)
+{
+    return gb_fail(err, -ECANCELED, GB_BLAME_CALLER, "cancelled");
+}
+
+static const struct judge_kind *kind_of(const struct judge_spec *spec)
+{
+    return spec->contract->kind == CONTRACT_LIBRARY ? &judge_library : &judge_program;
+}
+
+/* ---- tests ---------------------------------------------------------------------------------- */
+
+static bool was_withdrawn(const struct judge_tests *tests, const char *id)
+{
+    for (size_t i = 0; i < tests->n; i++)
+        if (strcmp(tests->items[i].id, id) == 0)
+            return tests->items[i].is_withdrawn;
+    return false;
+}
+
+static int check_found(const struct judge_found *found, size_t n, struct gb_err *err)
+{
+    if (n == 0)
+        return gb_fail(err, -EINVAL, GB_BLAME_PEER, "there is no test");
+    if (n > JUDGE_TESTS_MAX)
+        return gb_fail(err, -EINVAL, GB_BLAME_PEER, "%zu tests are more than %d", n,
+                       JUDGE_TESTS_MAX);
+    for (size_t i = 0; i < n; i++) {
+        if (!found[i].has_class)
+            return gb_fail(err, -EINVAL, GB_BLAME_PEER,
+                           "'%.200s' has none of the marks normal, edge, invalid, stress",
+                           found[i].id);
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(found[k].id, found[i].id) == 0)
+                return gb_fail(err, -EINVAL, GB_BLAME_PEER, "two tests are named '%.200s'",
+                               found[i].id);
+    }
+    return 0;
+}
+
+static void items_free(struct judge_test *items, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        free(items[i].id);
+    free(items);
+}
+
+int judge_items(struct judge_tests *tests, const struct judge_found *found, size_t n,
+                struct gb_err *err)
+{
+    struct judge_test *items;
+    size_t derived = 0;
+    int r = check_found(found, n, err);
+
+    if (r < 0)
+        return r;
+    items = calloc(n, sizeof(*items));
+    if (!items)
+        return judge_no_memory(err);
+    for (size_t i = 0; i < n; i++) {
+        items[i].id = strdup(found[i].id);
+        if (!items[i].id) {
+            items_free(items, n);
+            return judge_no_memory(err);
+        }
+        items[i].class = found[i].class;
+        items[i].is_withdrawn = was_withdrawn(tests, found[i].id);
+        items[i].origin = found[i].is_given    ? ORIGIN_GIVEN
+                          : ++derived % 3 == 0 ? ORIGIN_HELD_BACK
+                                               : ORIGIN_DERIVED;
+    }
+    items_free(tests->items, tests->n);
+    tests->items = items;
+    tests->n = n;
+    return 0;
+}
+
+int judge_collect(const struct judge_spec *spec, struct judge_tests *tests, struct gb_err *err)
+{
+    return kind_of(spec)->collect(spec, tests, err);
+}
+
+/* ---- one solution --------------------------------------------------------------------------- */
+
+int judging_begin(struct judging *j, const struct judge_spec *spec, struct judge_report *report,
+                  struct gb_err *err)
+{
+    const struct judge_tests *tests = spec->tests;
+    size_t n = 0;
+
+    *j = (struct judging){ .spec = spec, .report = report };
+    report->coverage = -1;
+    report->rows = calloc(tests->n + 1, sizeof(*report->rows));
+    j->notes = calloc(tests->n + 1, sizeof(*j->notes));
+    if (!report->rows || !j->notes)
+        return judge_no_memory(err);
+    for (size_t i = 0; i < tests->n; i++) {
+        if (tests->items[i].is_withdrawn)
+            continue;
+        report->rows[n].id = strdup(tests->items[i].id);
+        report->rows[n].result = TEST_ERROR;
+        j->notes[n].test = &tests->items[i];
+        j->notes[n].is_together = tests->items[i].is_together;
+        report->n_rows = ++n;
+        if (!report->rows[n - 1].id)
+            return judge_no_memory(err);
+    }
+    return 0;
+}
+
+static void rows_free(struct judge_report *report)
+{
+    struct judge_report rows = { .rows = report->rows, .n_rows = report->n_rows };
+
+    judge_report_clear(&rows);
+    report->rows = NULL;
+    report->n_rows = 0;
+}
+
+void judging_clear(struct judging *j)
+{
+    for (size_t i = 0; j->notes && i < j->report->n_rows; i++) {
+        free(j->notes[i].against);
+        free(j->notes[i].function);
+    }
+    /* No test has run: rows would say that each is broken. */
+    if (j->report && j->is_decided)
+        rows_free(j->report);
+    free(j->notes);
+    free(j->hint);
+    program_clear(&j->program);
+    cases_clear(&j->cases);
+    *j = (struct judging){ 0 };
+}
+
+/* ---- side by side --------------------------------------------------------------------------- */
+
+static void fail(struct matrix *m, struct judging *j, int r, const struct gb_err *err)
+{
+    (void)pthread_mutex_lock(&m->lock);
+    if (j->r == 0) {
+        j->r = r;
+        j->err = *err;
+    }
+    (void)pthread_mutex_unlock(&m->lock);
+    atomic_store(&m->is_over, true);
+}
+
+static void prepare_one(void *user, size_t i)
+{
+    struct matrix *m = user;
+    struct judging *j = &m->judgings[i];
+    uint64_t start_ns = clock_now_ns();
+    struct gb_err err = { 0 };
+    int r;
+
+    if (atomic_load(&m->is_over))
+        return;
+    r = kind_of(j->spec)->prepare(j, &err);
+    if (r < 0)
+        fail(m, j, r, &err);
+    j->report->ms = (clock_now_ns() - start_ns) / NS_PER_MS;
+}
+
+static void meet_one(void *user, size_t i)
+{
+    struct matrix *m = user;
+    struct judging *j = &m->judgings[m->places[i].solution];
+    size_t test = m->places[i].test;
+    struct gb_err err = { 0 };
+    int r;
+
+    if (atomic_load(&m->is_over))
+        return;
+    r = kind_of(j->spec)->meet(j, test, &err);
+    if (r < 0) {
+        fail(m, j, r, &err);
+        return;
+    }
+    (void)pthread_mutex_lock(&m->lock);
+    j->report->ms += j->report->rows[test].ms;
+    if (j->spec->progress)
+        j->spec->progress(j->spec->user, &j->report->rows[test]);
+    (void)pthread_mutex_unlock(&m->lock);
+}
+
+static void conclude_one(void *user, size_t i)
+{
+    struct matrix *m = user;
+    struct judging *j = &m->judgings[i];
+    const struct judge_kind *kind = kind_of(j->spec);
+    struct gb_err err = { 0 };
+    int r;
+
+    if (atomic_load(&m->is_over))
+        return;
+    r = judging_conclude(j, &err);
+    if (r == 0 && kind->conclude && !j->is_decided && j->report->outcome != OUTCOME_FAILED)
+        r = kind->conclude(j, &err);
+    if (r < 0)
+        fail(m, j, r, &err);
+}
+
+/* Test by test through all solutions: the slow ones of one are spread. */
+static int lay_out(struct matrix *m)
+{
+    size_t most = 0;
+    size_t total = 0;
+
+    for (size_t i = 0; i < m->n; i++) {
+        size_t n = m->judgings[i].is_decided ? 0 : m->judgings[i].report->n_rows;
+
+        most = n > most ? n : most;
+        total += n;
+    }
+    m->places = calloc(total + 1, sizeof(*m->places));
+    if (!m->places)
+        return -ENOMEM;
+    for (size_t test = 0; test < most; test++)
+        for (size_t i = 0; i < m->n; i++)
+            if (!m->judgings[i].is_decided && test < m->judgings[i].report->n_rows)
+                m->places[m->n_places++] = (struct place){ .solution = i, .test = test };
+    return 0;
+}
+
+static int first_failure(const struct matrix *m, struct gb_err *err)
+{
+    for (size_t i = 0; i < m->n; i++) {
+        if (m->judgings[i].r == 0)
+            continue;
+        if (err)
+            *err = m->judgings[i].err;
+        return m->judgings[i].r;
+    }
+    return 0;
+}
+
+static int run_matrix(struct matrix *m, unsigned jobs, struct gb_err *err)
+{
+    int r;
+
+    crew_do(m->n, jobs, prepare_one, m);
+    r = first_failure(m, err);
+    if (r == 0 && lay_out(m) < 0)
+        r = judge_no_memory(err);
+    if (r < 0)
+        return r;
+    crew_do(m->n_places, jobs, meet_one, m);
+    crew_do(m->n, jobs, conclude_one, m);
+    return first_failure(m, err);
+}
+
+int judge_run_all(const struct judge_spec *specs, size_t n, struct judge_report *ret,
+                  struct gb_err *err)
+{
+    struct matrix m = { .lock = PTHREAD_MUTEX_INITIALIZER };
+    int r = 0;
+
+    memset(ret, 0, n * sizeof(*ret));
+    m.judgings = calloc(n, sizeof(*m.judgings));
+    if (!m.judgings)
+        return judge_no_memory(err);
+    for (; r == 0 && m.n < n; m.n++)
+        r = judging_begin(&m.judgings[m.n], &specs[m.n], &ret[m.n], err);
+    if (r == 0 && n > 0)
+        r = run_matrix(&m, specs[0].jobs, err);
+    for (size_t i = 0; i < m.n; i++)
+        judging_clear(&m.judgings[i]);
+    free(m.places);
+    free(m.judgings);
+    (void)pthread_mutex_destroy(&m.lock);
+    return r;
+}
+
+int judge_run(const struct judge_spec *spec, struct judge_report *ret, struct gb_err *err)
+{
+    return judge_run_all(spec, 1, ret, err);
+}

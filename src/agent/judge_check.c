@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent/judge_check.c - what can be told of Python code without running it.
+ *
+ * The reader is in a box (guest/python/judge_check.py): the code's text is hostile to a parser too.
+ * Nothing of the code runs there, so what it prints is its own; it is bounded all the same.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/contract.h"
+#include "agent/guest.h"
+#include "agent/judge_inside.h"
+#include "base/err.h"
+#include "json/value.h"
+
+#define CODE_DIR      "code"
+#define CONTRACT_FILE ".guest/contract.json"
+#define OUT_KEEP      (2 << 20)
+#define SUMMARY_MAX   (16 << 10)
+#define LINT_MAX      (16 << 10)
+#define FINDINGS_MAX  8
+#define TEXT_SHOWN    300
+#define MODULES_SHOWN 1500
+
+/* Modules that somebody installed: neither the standard library nor private. */
+static const char list_modules[] =
+    "import pkgutil, sys\n"
+    "folders = [p for p in sys.path if p.endswith('-packages')]\n"
+    "names = {m.name for m in pkgutil.iter_modules(folders) if m.name[0] != '_'}\n"
+    "print(', '.join(sorted(names)))\n";
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+static void put_str(struct buf *ret, const struct json_value *finding, const char *key)
+{
+    size_t len;
+    const char *text = json_str(json_get(finding, key), &len);
+
+    if (text)
+        words_line(ret, text, len, TEXT_SHOWN);
+}
+
+static void put_place(struct buf *ret, const struct json_value *finding)
+{
+    uint64_t line = 0;
+
+    put_str(ret, finding, "file");
+    if (json_u64(json_get(finding, "line"), &line) && line > 0)
+        (void)buf_printf(ret, ":%llu", (unsigned long long)line);
+}
+
+static void put_syntax(struct buf *ret, const struct json_value *finding)
+{
+    put_place(ret, finding);
+    (void)buf_puts(ret, ": ");
+    put_str(ret, finding, "message");
+    if (json_kind(json_get(finding, "text")) == JSON_STRING) {
+        (void)buf_puts(ret, "\n      ");
+        put_str(ret, finding, "text");
+    }
+}
+
+static void put_interface(struct buf *ret, const struct json_value *finding)
+{
+    put_str(ret, finding, "message");
+    if (json_kind(json_get(finding, "wanted")) == JSON_STRING) {
+        (void)buf_puts(ret, "; the contract has ");
+        put_str(ret, finding, "wanted");
+        (void)buf_puts(ret, ", the code ");
+        put_str(ret, finding, "found");
+    }
+}
+
+static void put_module(struct buf *ret, const struct json_value *finding)
+{
+    (void)buf_putc(ret, '\'');
+    put_str(ret, finding, "module");
+    (void)buf_puts(ret, "', imported in ");
+    put_place(ret, finding);
+}
+
+static void put_lint(struct buf *ret, const struct json_value *finding)
+{
+    put_place(ret, finding);
+    (void)buf_puts(ret, ": ");
+    put_str(ret, finding, "code");
+    (void)buf_putc(ret, ' ');
+    put_str(ret, finding, "message");
+}
+
+/* The most fundamental first: what is told is the first list that is not empty. */
+static const struct {
+    const char *key;
+    enum diagnosis diagnosis;
+    const char *title;
+    void (*put)(struct buf *ret, const struct json_value *finding);
+} complaints[] = {
+    { "syntax", DIAGNOSIS_SYNTAX, "The code is no valid Python:", put_syntax },
+    { "interface", DIAGNOSIS_INTERFACE, "The code is not what the contract says:", put_interface },
+    { "missing_modules", DIAGNOSIS_MODULE,
+      "The code needs modules that are not there:", put_module },
+};
+
+static void put_complaint(struct buf *ret, size_t which, const struct json_value *list)
+{
+    size_t n = json_count(list);
+
+    (void)buf_printf(ret, "%s\n", complaints[which].title);
+    for (size_t i = 0; i < n && i < FINDINGS_MAX; i++) {
+        (void)buf_puts(ret, "  - ");
+        complaints[which].put(ret, json_at(list, i));
+        (void)buf_putc(ret, '\n');
+    }
+    if (n > FINDINGS_MAX)
+        (void)buf_printf(ret, "  and %zu more\n", n - FINDINGS_MAX);
+}
+
+/* Kinds of hints that make a pass suspect; others are for people. */
+static bool is_suspicious(const char *kind)
+{
+    return kind && (strcmp(kind, "special_cases") == 0 || strcmp(kind, "constant_equality") == 0);
+}
+
+static char *first_hint(const struct json_value *list)
+{
+    for (size_t i = 0; i < json_count(list); i++) {
+        const struct json_value *hint = json_at(list, i);
+        struct buf text = BUF_INIT(4 * TEXT_SHOWN);
+
+        if (!is_suspicious(json_str(json_get(hint, "kind"), NULL)))
+            continue;
+        put_place(&text, hint);
+        (void)buf_puts(&text, ": ");
+        put_str(&text, hint, "message");
+        return buf_take(&text);
+    }
+    return NULL;
+}
+
+static char *lint_text(const struct json_value *list)
+{
+    struct buf text = BUF_INIT(LINT_MAX);
+
+    for (size_t i = 0; i < json_count(list) && text.len < LINT_MAX - 4 * TEXT_SHOWN; i++) {
+        put_lint(&text, json_at(list, i));
+        (void)buf_putc(&text, '\n');
+    }
+    return buf_take(&text);
+}
+
+int check_read(const char *json, size_t len, struct check *ret, struct gb_err *err)
+{
+    cleanup_json struct json_value *report = NULL;
+    cleanup_buf struct buf text = BUF_INIT(SUMMARY_MAX);
+    int r = json_value_parse(json, len, OUT_KEEP, &report, err);
+
+    if (r < 0)
+        return gb_wrap(err, r, "what the check of the code said");
+    for (size_t i = 0; i < N_ELEMENTS(complaints) && ret->diagnosis == DIAGNOSIS_NONE; i++) {
+        const struct json_value *list = json_get(report, complaints[i].key);
+
+        if (json_count(list) == 0)
+            continue;
+        ret->diagnosis = complaints[i].diagnosis;
+        put_complaint(&text, i, list);
+        ret->summary = buf_take(&text);
+        if (!ret->summary)
+            return judge_no_memory(err);
+    }
+    if (json_count(json_get(report, "lint")) > 0)
+        ret->lint = lint_text(json_get(report, "lint"));
+    ret->hint = first_hint(json_get(report, "hints"));
+    return 0;
+}
+
+void check_clear(struct check *check)
+{
+    free(check->summary);
+    free(check->lint);
+    free(check->hint);
+    *check = (struct check){ 0 };
+}
+
+/* ---- in a box ------------------------------------------------------------------------------- */
+
+static int run_python(const struct judge_spec *spec, const struct load *load,
+                      const char *const *argv, struct trial_end *ret, struct gb_err *err)
+{
+    const struct trial_spec trial = {
+        .box = spec->box,
+        .files = load->files,
+        .n_files = load->n,
+        .argv = argv,
+        .keep = OUT_KEEP,
+        .cancel_fd = spec->cancel_fd,
+    };
+    int r = trial_run(&trial, ret, err);
+
+    if (r == 0 && ret->verdict == VERDICT_CANCELLED)
+        r = judge_cancelled(err);
+    return r;
+}
+
+/* What there is instead, so that the model can do without. */
+static int add_available(const struct judge_spec *spec, char **summary, struct gb_err *err)
+{
+    static const char *const argv[] = { "python3", "-I", "-c", list_modules, NULL };
+    const struct load nothing = { 0 };
+    cleanup_buf struct buf text = BUF_INIT(SUMMARY_MAX + 2 * MODULES_SHOWN);
+    struct trial_end end;
+    int r = run_python(spec, &nothing, argv, &end, err);
+
+    if (r == 0) {
+        (void)buf_puts(&text, *summary);
+        (void)buf_puts(&text,
+                       "They are not installed in this box; available: the standard library");
+        if (end.verdict == VERDICT_OK && end.out.len > 1) {
+            (void)buf_puts(&text, ", ");
+            words_line(&text, end.out.data, end.out.len - 1, MODULES_SHOWN);
+        }
+        (void)buf_putc(&text, '\n');
+        free(*summary);
+        *summary = buf_take(&text);
+        r = *summary ? 0 : judge_no_memory(err);
+    }
+    trial_end_clear(&end);
+    return r;
+}
+
+static int load_check(const struct judge_spec *spec, struct load *ret, struct buf *contract)
+{
+    struct box_file guest;
+    int r = contract_text(spec->contract, contract);
+
+    if (r == 0)
+        r = load_files(ret, CODE_DIR, spec->code);
+    if (r == 0)
+        r = load_add(ret, "", CONTRACT_FILE, 0444, contract->data, contract->len);
+    guest_file(GUEST_CHECK, &guest);
+    return r < 0 ? r : load_add(ret, "", guest.path, guest.mode, guest.bytes, (size_t)guest.size);
+}
+
+/* The checker itself ended badly: a text that breaks the parser is no valid code. */
+static int check_failed(const struct judge_spec *spec, const struct trial_end *end,
+                        struct check *ret, struct gb_err *err)
+{
+    cleanup_buf struct buf text = BUF_INIT(SUMMARY_MAX);
+
+    if (end->end.exec_error)
+        return gb_fail(err, -ENOENT, GB_BLAME_CALLER,
+                       "no python3 in the box" GB_REMEDY
+                       "apt install python3, or show one with --toolchain DIR");
+    ret->diagnosis = DIAGNOSIS_SYNTAX;
+    (void)buf_puts(&text, "Python's own parser fails on the code: ");
+    if (!words_end(end, &spec->box->limits, &text, &ret->diagnosis))
+        (void)buf_puts(&text, "it ended with an error");
+    (void)buf_puts(&text, ".\n");
+    words_output(&text, "stderr", end->err.data, end->err.len, TEXT_SHOWN);
+    ret->diagnosis = DIAGNOSIS_SYNTAX;
+    ret->summary = buf_take(&text);
+    return ret->summary ? 0 : judge_no_memory(err);
+}
+
+int check_code(const struct judge_spec *spec, struct check *ret, struct gb_err *err)
+{
+    const char *const argv[] = { "python3",    "-I",          "-B",     guest_path(GUEST_CHECK),
+                                 "--contract", CONTRACT_FILE, CODE_DIR, NULL };
+    cleanup_buf struct buf contract = BUF_INIT(CONTRACT_TEXT_MAX * 2);
+    cleanup_load struct load load = { 0 };
+    struct trial_end end;
+    int r;
+
+    *ret = (struct check){ 0 };
+    if (load_check(spec, &load, &contract) < 0)
+        return judge_no_memory(err);
+    r = run_python(spec, &load, argv, &end, err);
+    if (r == 0 && end.verdict != VERDICT_OK)
+        r = check_failed(spec, &end, ret, err);
+    else if (r == 0)
+        r = check_read(end.out.data ? end.out.data : "", end.out.len, ret, err);
+    trial_end_clear(&end);
+    if (r == 0 && ret->diagnosis == DIAGNOSIS_MODULE)
+        r = add_available(spec, &ret->summary, err);
+    if (r < 0)
+        check_clear(ret);
+    return r;
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent/judge_inside.h - the parts of the judge among themselves.
+ *
+ *    judge.c            the order: prepare each solution, the matrix of tests, conclude
+ *    judge_program.c    a program: compiled once, each case in a box of its own
+ *    judge_library.c    a library: collected without code, each test with a pair of boxes
+ *    judge_check.c      what can be told of Python code without running it
+ *    judge_verdict.c    lines of the verdict channel
+ *    judge_pair.c       what one pair of boxes says about one test
+ *    judge_summary.c    outcome, diagnosis, and what goes to the model
+ *    judge_mutants.c    the tests against changed code
+ *    judge_load.c       files that go into a box
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/cases.h"
+#include "agent/judge.h"
+#include "agent/trial.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "box/box.h"
+#include "run/language.h"
+
+struct contract;
+
+#define JUDGE_TESTS_MAX 512
+#define JUDGE_LINE_MAX  1000 /* bytes of a row's message */
+
+/* ---- files that go into a box (judge_load.c) ------------------------------------------------ */
+
+/* Paths are its own; contents are borrowed, unless they were handed over. */
+struct load {
+    struct box_file *files;
+    size_t n;
+    struct load_own {
+        char *path;
+        void *bytes;
+    } * own;
+};
+
+/* dir may be "".  A file that is there already is replaced. */
+int load_add(struct load *load, const char *dir, const char *path, unsigned mode, const void *bytes,
+             size_t len);
+int load_files(struct load *load, const char *dir, const struct agent_files *files);
+int load_inputs(struct load *load, const struct judge_spec *spec);
+int load_copy(struct load *load, const struct load *from); /* borrows the contents */
+/* Takes the bytes over, also when it fails. */
+int load_take(struct load *load, const char *path, unsigned mode, void *bytes, size_t len);
+void load_clear(struct load *load);
+
+#define cleanup_load cleanup_with(load_clear)
+
+/* ---- a program (judge_program.c) ------------------------------------------------------------ */
+
+struct program {
+    struct box_spec box;
+    struct language_step steps[2];
+    size_t n_steps;
+    const char **argv; /* what starts it; borrowed strings, NULL-terminated */
+    char *const *env;
+    struct load load; /* what every box has */
+};
+
+/* ---- one solution and its tests ------------------------------------------------------------- */
+
+/* What is known of a test besides its row; of the same index. */
+struct judge_note {
+    const struct judge_test *test;
+    const struct program_case *item; /* a program's */
+    enum diagnosis diagnosis;        /* of a failure */
+    bool is_together;
+    bool is_tampered;
+    char *against;  /* what speaks against a pass, or proves tampering */
+    char *function; /* of the code, that it failed in; NULL: not known */
+};
+
+struct judging {
+    const struct judge_spec *spec;
+    struct judge_report *report;
+    struct judge_note *notes; /* of report->rows */
+    bool is_decided;          /* before any test: report has diagnosis and summary */
+    char *hint;               /* what the text of the code gives reason to suspect */
+    struct program program;
+    struct program_cases cases;
+    int r; /* first failure, told in err; guarded by the lock of judge.c */
+    struct gb_err err;
+};
+
+/* What a kind of contract does with a solution. */
+struct judge_kind {
+    int (*collect)(const struct judge_spec *spec, struct judge_tests *tests, struct gb_err *err);
+    /* Checks it and makes it ready; may decide. */
+    int (*prepare)(struct judging *judging, struct gb_err *err);
+    /* Fills row and note of the i-th test; from any thread. */
+    int (*meet)(struct judging *judging, size_t i, struct gb_err *err);
+    /* When every test has passed; may be NULL. */
+    int (*conclude)(struct judging *judging, struct gb_err *err);
+};
+
+extern const struct judge_kind judge_program;
+extern const struct judge_kind judge_library;
+
+/* Its rows and notes, empty.  judging_clear() leaves the report. */
+int judging_begin(struct judging *judging, const struct judge_spec *spec,
+                  struct judge_report *report, struct gb_err *err);
+void judging_clear(struct judging *judging);
+
+/* Class, origin and what was withdrawn before, for ids in their order.  -EINVAL: an id without
+ * class, or twice. */
+struct judge_found {
+    const char *id;
+    bool has_class;
+    enum test_class class;
+    bool is_given;
+};
+int judge_items(struct judge_tests *tests, const struct judge_found *found, size_t n,
+                struct gb_err *err);
+
+int judge_no_memory(struct gb_err *err);
+int judge_cancelled(struct gb_err *err);
+
+/* The program's own: also for one start (judge_try) and for mutants.  *ret_summary is set when it
+ * does not come so far: then *ret_diagnosis tells why. */
+int program_prepare(const struct judge_spec *spec, struct program *ret,
+                    enum diagnosis *ret_diagnosis, char **ret_summary, struct gb_err *err);
+int program_start(const struct program *program, const struct load *load, char *const *args,
+                  const void *input, size_t input_len, uint64_t wall_ms, int cancel_fd,
+                  struct trial_end *ret, struct gb_err *err);
+void program_clear(struct program *program);
+
+/* One case: 1 passed, 0 not.  row and note may be NULL. */
+int program_meet(const struct program *program, const struct judge_spec *spec,
+                 const struct program_case *item, struct judge_row *row, struct judge_note *note,
+                 struct gb_err *err);
+
+/* ---- the text of Python code (judge_check.c) ------------------------------------------------ */
+
+struct check {
+    enum diagnosis diagnosis; /* NONE: it may run */
+    char *summary;            /* for the model; of a diagnosis */
+    char *lint;
+    char *hint; /* special cases and the like; of one line */
+};
+
+/* Python only; needs no run of the code. */
+int check_code(const struct judge_spec *spec, struct check *ret, struct gb_err *err);
+/* What judge_check.py printed.  ret is the caller's to clear in any case. */
+int check_read(const char *json, size_t len, struct check *ret, struct gb_err *err);
+void check_clear(struct check *check);
+
+/* ---- words (judge_summary.c) ---------------------------------------------------------------- */
+
+/* One line of a stranger's: control bytes and newlines become blanks or escapes; cut at max. */
+void words_line(struct buf *ret, const char *bytes, size_t len, size_t max);
+/* Indented lines below a title, head and tail of what is long; nothing for nothing. */
+void words_output(struct buf *ret, const char *title, const char *bytes, size_t len, size_t max);
+/* How a program ended that did not end by itself; false: it did.  *ret_diagnosis tells too. */
+bool words_end(const struct trial_end *end, const struct limits *limits, struct buf *ret,
+               enum diagnosis *ret_diagnosis);
+
+/* From rows and notes: outcome, reason, diagnosis, summary. */
+int judging_conclude(struct judging *judging, struct gb_err *err);

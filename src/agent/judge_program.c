@@ -1,0 +1,551 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent/judge_program.c - a program and its cases: compiled once, each case in a box of its own. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/contract.h"
+#include "agent/judge_inside.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "store/digest.h"
+#include "wire/crate.h"
+
+/* In the workspace, so that it travels in one crate with the other files.  What is built is a file
+ * or a directory, in one of its own that a mark makes before. */
+#define BUILD_DIR       ".build"
+#define BUILD_NAME      BUILD_DIR "/program"
+#define BUILD_MARK      BUILD_DIR "/.here"
+#define BUILD_FILES_MAX 2000
+#define BUILD_BYTES_MAX (256 << 20)
+
+#define OUT_KEEP     (1 << 20)
+#define OUT_SHOWN    1500
+#define SUMMARY_MAX  (16 << 10)
+#define INPUT_MAX    (CASE_REPEATED_MAX + 1)
+#define DETAIL_MAX   (8 << 10)
+#define COMPILE_SEEN 6000
+
+/* ---- what was built ------------------------------------------------------------------------- */
+
+/* Takes files out of the box that built them. */
+struct fetch {
+    struct load *load;
+    char path[sizeof(BUILD_DIR) + CRATE_PATH_MAX + 1];
+    unsigned mode;
+    char *bytes;
+    size_t len;
+    size_t have;
+};
+
+static int fetch_item(void *user, const struct crate_item *item)
+{
+    struct fetch *fetch = user;
+
+    (void)snprintf(fetch->path, sizeof(fetch->path), BUILD_DIR "/%s", item->path);
+    fetch->mode = item->mode;
+    fetch->len = (size_t)item->size;
+    fetch->have = 0;
+    fetch->bytes = malloc(fetch->len + 1);
+    return fetch->bytes ? 0 : -ENOMEM;
+}
+
+static int fetch_data(void *user, const uint8_t *bytes, size_t len)
+{
+    struct fetch *fetch = user;
+
+    memcpy(fetch->bytes + fetch->have, bytes, len); /* the crate's reader counts */
+    fetch->have += len;
+    return 0;
+}
+
+static int fetch_done(void *user)
+{
+    struct fetch *fetch = user;
+
+    return load_take(fetch->load, fetch->path, fetch->mode & 0777, take_ptr(fetch->bytes),
+                     fetch->len);
+}
+
+static const struct crate_ops fetch_ops = {
+    .item = fetch_item,
+    .data = fetch_data,
+    .done = fetch_done,
+};
+
+/* Compilers that must be told of every file of a program. */
+static bool wants_all_files(const struct language *language)
+{
+    static const char *const names[] = { "c", "cpp", "go" };
+
+    for (size_t i = 0; i < N_ELEMENTS(names); i++)
+        if (strcmp(language->name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* The command of the step, and the other sources behind the first. */
+static const char **compile_argv(const struct judge_spec *spec, const struct language *language,
+                                 const struct language_step *step)
+{
+    const struct agent_files *code = spec->code;
+    const char **argv = calloc(LANGUAGE_ARGS_MAX + code->n + 1, sizeof(*argv));
+    size_t n = 0;
+
+    for (size_t i = 0; argv && step->argv[i]; i++)
+        argv[n++] = step->argv[i];
+    for (size_t i = 0; argv && wants_all_files(language) && i < code->n; i++)
+        if (language_by_path(code->items[i].path) == language &&
+            strcmp(code->items[i].path, spec->contract->files[0]) != 0)
+            argv[n++] = code->items[i].path;
+    return argv;
+}
+
+static int compile_failed(const struct program *program, const struct language *language,
+                          const struct trial_end *end, enum diagnosis *ret_diagnosis,
+                          char **ret_summary, struct gb_err *err)
+{
+    cleanup_buf struct buf text = BUF_INIT(SUMMARY_MAX);
+
+    if (end->end.exec_error == ENOENT)
+        return gb_fail(err, -ENOENT, GB_BLAME_CALLER,
+                       "no %s for %s in the box" GB_REMEDY
+                       "apt install %s, or show one with --toolchain DIR",
+                       language->program, language->name, language->package);
+    if (words_end(end, &program->box.limits, &text, ret_diagnosis)) {
+        (void)buf_puts(&text, " while it was compiled.\n");
+    } else {
+        *ret_diagnosis = DIAGNOSIS_SYNTAX;
+        (void)buf_puts(&text, "It does not compile.\n");
+    }
+    words_output(&text, "the compiler says", end->err.data, end->err.len, COMPILE_SEEN);
+    words_output(&text, "and", end->out.data, end->out.len, COMPILE_SEEN);
+    *ret_summary = buf_take(&text);
+    return *ret_summary ? 0 : judge_no_memory(err);
+}
+
+/* Once, in a box; what came of it is put into each other box. */
+static int compile(const struct judge_spec *spec, const struct language *language,
+                   struct program *program, enum diagnosis *ret_diagnosis, char **ret_summary,
+                   struct gb_err *err)
+{
+    const struct box_get_spec get = {
+        .dir = BOX_WORKSPACE "/" BUILD_DIR,
+        .path = "",
+        .max_files = BUILD_FILES_MAX,
+        .max_bytes = BUILD_BYTES_MAX,
+    };
+    cleanup_load struct load built = { 0 };
+    struct fetch fetch = { .load = &built };
+    cleanup_free const char **argv = compile_argv(spec, language, &program->steps[0]);
+    struct trial_spec trial = {
+        .box = &program->box,
+        .argv = argv,
+        .env = (const char *const *)program->env,
+        .keep = OUT_KEEP,
+        .cancel_fd = spec->cancel_fd,
+        .get = &get,
+        .get_ops = &fetch_ops,
+        .get_user = &fetch,
+    };
+    struct trial_end end;
+    int r;
+
+    if (!argv || load_add(&program->load, "", BUILD_MARK, 0444, "", 0) < 0)
+        return judge_no_memory(err);
+    trial.files = program->load.files;
+    trial.n_files = program->load.n;
+    r = trial_run(&trial, &end, err);
+    free(fetch.bytes);
+    if (r < 0)
+        r = gb_wrap(err, r, "compiling");
+    else if (end.verdict == VERDICT_CANCELLED)
+        r = judge_cancelled(err);
+    else if (end.verdict != VERDICT_OK)
+        r = compile_failed(program, language, &end, ret_diagnosis, ret_summary, err);
+    for (size_t i = 0; r == 0 && i < built.n; i++) {
+        r = load_take(&program->load, built.files[i].path, built.files[i].mode,
+                      take_ptr(built.own[i].bytes), (size_t)built.files[i].size);
+        if (r < 0)
+            r = judge_no_memory(err);
+    }
+    trial_end_clear(&end);
+    return r;
+}
+
+/* ---- making it ready ------------------------------------------------------------------------ */
+
+/* Debian has no `python`, and models do not know that. */
+static const char *program_name(const char *word)
+{
+    return strcmp(word, "python") == 0 ? "python3" : word;
+}
+
+/* A command that names a file which is not among the code's: the name that the build has. */
+static bool names_build(const struct judge_spec *spec, const char *word)
+{
+    const char *path = strncmp(word, "./", 2) == 0 ? word + 2 : word;
+
+    return strchr(word, '/') && word[0] != '/' && agent_path_check(path, NULL) == 0 &&
+           !agent_files_find(spec->code, path);
+}
+
+/* The build under the name by which the contract starts it. */
+static int rename_build(struct program *program, const char *word)
+{
+    const char *path = strncmp(word, "./", 2) == 0 ? word + 2 : word;
+
+    for (size_t i = 0; i < program->load.n; i++)
+        if (strcmp(program->load.files[i].path, BUILD_NAME) == 0)
+            return load_add(&program->load, "", path, program->load.files[i].mode,
+                            program->load.files[i].bytes, (size_t)program->load.files[i].size);
+    return 0;
+}
+
+/* The contract's command, unless the program is compiled and the command builds it anew. */
+static int choose_argv(const struct judge_spec *spec, struct program *program)
+{
+    char *const *command = spec->contract->command;
+    const struct language_step *last = &program->steps[program->n_steps - 1];
+    bool is_compiled = program->n_steps > 1;
+    bool is_command = command[0] && (!is_compiled || names_build(spec, command[0]));
+    size_t n = 0;
+
+    program->argv = calloc(CONTRACT_LIST_MAX + LANGUAGE_ARGS_MAX + 1, sizeof(*program->argv));
+    if (!program->argv)
+        return -ENOMEM;
+    if (is_compiled && is_command && rename_build(program, command[0]) < 0)
+        return -ENOMEM;
+    for (; is_command && n < CONTRACT_LIST_MAX && command[n]; n++)
+        program->argv[n] = n == 0 ? program_name(command[n]) : command[n];
+    for (; !is_command && last->argv[n]; n++)
+        program->argv[n] = last->argv[n];
+    return 0;
+}
+
+static int steps_make(const struct judge_spec *spec, const struct language *language,
+                      const struct agent_file *first, struct program *program, struct gb_err *err)
+{
+    char path[AGENT_PATH_MAX + sizeof(BOX_WORKSPACE "/")];
+    struct language_source source = {
+        .path = path, .out = BOX_WORKSPACE "/" BUILD_NAME, .code = first->text, .len = first->len
+    };
+
+    (void)snprintf(path, sizeof(path), BOX_WORKSPACE "/%s", first->path);
+    program->box = *spec->box;
+    program->box.shows_groups = spec->box->shows_groups || language->wants_groups;
+    return language_steps(language, &source, &spec->box->limits, program->steps, &program->n_steps,
+                          err);
+}
+
+static int not_there(const char *path, enum diagnosis *ret_diagnosis, char **ret_summary,
+                     struct gb_err *err)
+{
+    *ret_diagnosis = DIAGNOSIS_INTERFACE;
+    return asprintf(ret_summary, "The file '%s', which the contract names, is missing.\n", path) < 0
+               ? judge_no_memory(err)
+               : 0;
+}
+
+int program_prepare(const struct judge_spec *spec, struct program *ret,
+                    enum diagnosis *ret_diagnosis, char **ret_summary, struct gb_err *err)
+{
+    const struct language *language = language_by_name(spec->contract->language);
+    const char *path = spec->contract->files[0];
+    const struct agent_file *first = path ? agent_files_find(spec->code, path) : NULL;
+    int r;
+
+    *ret = (struct program){ 0 };
+    if (!language || !path)
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "a contract without language or file");
+    if (!first)
+        return not_there(path, ret_diagnosis, ret_summary, err);
+    r = steps_make(spec, language, first, ret, err);
+    if (r < 0)
+        return r;
+    ret->env = ret->steps[0].env;
+    if (load_inputs(&ret->load, spec) < 0 || load_files(&ret->load, "", spec->code) < 0)
+        return judge_no_memory(err);
+    if (ret->n_steps > 1)
+        r = compile(spec, language, ret, ret_diagnosis, ret_summary, err);
+    if (r == 0 && choose_argv(spec, ret) < 0)
+        r = judge_no_memory(err);
+    return r;
+}
+
+void program_clear(struct program *program)
+{
+    language_steps_clear(program->steps);
+    load_clear(&program->load);
+    free(program->argv);
+    *program = (struct program){ 0 };
+}
+
+/* ---- one start ------------------------------------------------------------------------------ */
+
+static const char **join(const char **argv, char *const *args)
+{
+    size_t n = 0;
+    size_t n_args = 0;
+    const char **joined;
+
+    while (argv[n])
+        n++;
+    while (args && args[n_args])
+        n_args++;
+    joined = calloc(n + n_args + 1, sizeof(*joined));
+    for (size_t i = 0; joined && i < n; i++)
+        joined[i] = argv[i];
+    for (size_t i = 0; joined && i < n_args; i++)
+        joined[n + i] = args[i];
+    return joined;
+}
+
+int program_start(const struct program *program, const struct load *load, char *const *args,
+                  const void *input, size_t input_len, uint64_t wall_ms, int cancel_fd,
+                  struct trial_end *ret, struct gb_err *err)
+{
+    cleanup_free const char **argv = join(program->argv, args);
+    struct box_spec box = program->box;
+    const struct trial_spec trial = {
+        .box = &box,
+        .files = load->files,
+        .n_files = load->n,
+        .argv = argv,
+        .env = (const char *const *)program->env,
+        .input = input,
+        .input_len = input_len,
+        .keep = OUT_KEEP,
+        .cancel_fd = cancel_fd,
+    };
+    int r;
+
+    *ret = (struct trial_end){ 0 };
+    if (!argv)
+        return judge_no_memory(err);
+    if (wall_ms < box.limits.wall_ms)
+        box.limits.wall_ms = wall_ms;
+    r = trial_run(&trial, ret, err);
+    if (r == 0 && ret->verdict == VERDICT_CANCELLED)
+        r = judge_cancelled(err);
+    return r;
+}
+
+/* ---- one case ------------------------------------------------------------------------------- */
+
+/* Files of the case, over the inputs and below the code. */
+static int case_load(const struct program *program, const struct judge_spec *spec,
+                     const struct program_case *item, struct load *ret)
+{
+    int r = load_inputs(ret, spec);
+
+    for (size_t i = 0; r == 0 && item->files[i]; i += 2)
+        r = load_add(ret, "", item->files[i], 0644, item->files[i + 1], strlen(item->files[i + 1]));
+    return r < 0 ? r : load_copy(ret, &program->load);
+}
+
+/* What it did, whatever was expected: exit code, output, or that it did not end by itself. */
+static int case_seen_digest(const struct trial_end *end, char **ret, struct gb_err *err)
+{
+    cleanup_buf struct buf text = BUF_INIT(OUT_KEEP + 64);
+    char digest[DIGEST_SIZE];
+    int r;
+
+    (void)buf_printf(&text, "%s %u\n", verdict_name(end->verdict), end->end.code);
+    if (end->verdict == VERDICT_OK || end->verdict == VERDICT_NONZERO)
+        (void)buf_add(&text, end->out.data ? end->out.data : "", end->out.len);
+    r = buf_error(&text) < 0 ? judge_no_memory(err) : digest_of(text.data, text.len, digest, err);
+    if (r < 0)
+        return r;
+    *ret = strdup(digest);
+    return *ret ? 0 : judge_no_memory(err);
+}
+
+/* 1, 0 and why, or negative. */
+static int compare(const struct program_case *item, const struct trial_end *end,
+                   char why[static CASE_WHY_SIZE])
+{
+    const struct case_seen seen = {
+        .out = end->out.data ? end->out.data : "",
+        .out_len = end->out.len,
+        .err = end->err.data ? end->err.data : "",
+        .err_len = end->err.len,
+        .exit_code = (int)end->end.code,
+    };
+
+    if (end->is_cut[1] && item->expect.out) {
+        (void)snprintf(why, CASE_WHY_SIZE, "stdout is longer than %d bytes", OUT_KEEP);
+        return 0;
+    }
+    return case_compare(&item->expect, &seen, why);
+}
+
+/* It failed by itself where it should not have. */
+static bool is_crash(const struct program_case *item, const struct trial_end *end)
+{
+    return end->end.code != 0 && !item->expect.is_failure &&
+           (int)end->end.code != item->expect.exit_code && end->err.len > 0;
+}
+
+static int judge_end(const struct program *program, const struct program_case *item,
+                     const struct trial_end *end, struct buf *why, enum diagnosis *ret_diagnosis)
+{
+    char line[CASE_WHY_SIZE] = "";
+    int r;
+
+    if (words_end(end, &program->box.limits, why, ret_diagnosis))
+        return 0;
+    r = compare(item, end, line);
+    if (r == 0) {
+        words_line(why, line, strlen(line), JUDGE_LINE_MAX);
+        *ret_diagnosis = is_crash(item, end) ? DIAGNOSIS_CRASH : DIAGNOSIS_OUTPUT;
+    }
+    return r;
+}
+
+static int fill_row(const struct trial_end *end, int verdict, enum diagnosis diagnosis,
+                    struct buf *why, struct judge_row *row, struct gb_err *err)
+{
+    cleanup_buf struct buf detail = BUF_INIT(DETAIL_MAX);
+
+    row->result = verdict > 0                      ? TEST_PASSED
+                  : diagnosis == DIAGNOSIS_TIMEOUT ? TEST_TIMEOUT
+                                                   : TEST_FAILED;
+    row->ms = end->end.wall_ns / NS_PER_MS;
+    row->memory_bytes = end->end.memory_peak;
+    if (case_seen_digest(end, &row->seen, err) < 0)
+        return err->code;
+    if (verdict > 0)
+        return 0;
+    words_output(&detail, "stdout", end->out.data, end->out.len, OUT_SHOWN);
+    words_output(&detail, "stderr", end->err.data, end->err.len, OUT_SHOWN);
+    row->message = buf_take(why);
+    row->detail = detail.len > 0 ? buf_take(&detail) : NULL;
+    return row->message ? 0 : judge_no_memory(err);
+}
+
+int program_meet(const struct program *program, const struct judge_spec *spec,
+                 const struct program_case *item, struct judge_row *row, struct judge_note *note,
+                 struct gb_err *err)
+{
+    cleanup_buf struct buf input = BUF_INIT(INPUT_MAX);
+    cleanup_buf struct buf why = BUF_INIT(JUDGE_LINE_MAX + CASE_WHY_SIZE);
+    cleanup_load struct load load = { 0 };
+    enum diagnosis diagnosis = DIAGNOSIS_NONE;
+    struct program limited = *program;
+    struct trial_end end;
+    int verdict;
+    int r;
+
+    if (case_input(item, &input) < 0 ||
+        (item->files[0] && case_load(program, spec, item, &load) < 0))
+        return judge_no_memory(err);
+    if (item->timeout_ms < limited.box.limits.wall_ms)
+        limited.box.limits.wall_ms = item->timeout_ms;
+    r = program_start(&limited, item->files[0] ? &load : &program->load, item->argv, input.data,
+                      input.len, item->timeout_ms, spec->cancel_fd, &end, err);
+    verdict = r < 0 ? r : judge_end(&limited, item, &end, &why, &diagnosis);
+    if (r == 0 && verdict < 0)
+        r = judge_no_memory(err);
+    if (r == 0 && row)
+        r = fill_row(&end, verdict, diagnosis, &why, row, err);
+    if (r == 0 && note)
+        note->diagnosis = diagnosis;
+    trial_end_clear(&end);
+    return r < 0 ? r : verdict;
+}
+
+/* ---- the kind ------------------------------------------------------------------------------- */
+
+static bool is_python(const struct judge_spec *spec)
+{
+    return strcmp(spec->contract->language, "python") == 0;
+}
+
+/* A case may not replace what is judged. */
+static int check_case_files(const struct judge_spec *spec, const struct program_case *item,
+                            struct gb_err *err)
+{
+    for (size_t i = 0; item->files[i]; i += 2)
+        for (size_t j = 0; spec->contract->files[j]; j++)
+            if (strcmp(item->files[i], spec->contract->files[j]) == 0)
+                return gb_fail(err, -EINVAL, GB_BLAME_PEER,
+                               "case '%s' brings the file '%s', which is the program's own",
+                               item->name, item->files[i]);
+    return 0;
+}
+
+static int collect(const struct judge_spec *spec, struct judge_tests *tests, struct gb_err *err)
+{
+    cleanup_cases struct program_cases cases = { 0 };
+    cleanup_free struct judge_found *found = NULL;
+    const char *json = tests->cases ? tests->cases : "";
+    int r = cases_parse(json, strlen(json), &cases, err);
+
+    for (size_t i = 0; r == 0 && i < cases.n; i++)
+        r = check_case_files(spec, &cases.items[i], err);
+    if (r < 0)
+        return r;
+    found = calloc(cases.n, sizeof(*found));
+    if (!found)
+        return judge_no_memory(err);
+    for (size_t i = 0; i < cases.n; i++)
+        found[i] = (struct judge_found){
+            .id = cases.items[i].name,
+            .has_class = true,
+            .class = cases.items[i].class,
+            .is_given = strncmp(cases.items[i].name, GIVEN_CASE, strlen(GIVEN_CASE)) == 0,
+        };
+    return judge_items(tests, found, cases.n, err);
+}
+
+static int find_cases(struct judging *j, struct gb_err *err)
+{
+    const char *json = j->spec->tests->cases ? j->spec->tests->cases : "";
+    int r = cases_parse(json, strlen(json), &j->cases, err);
+
+    for (size_t i = 0; r == 0 && i < j->report->n_rows; i++) {
+        j->notes[i].item = cases_find(&j->cases, j->notes[i].test->id);
+        if (!j->notes[i].item)
+            r = gb_fail(err, -EINVAL, GB_BLAME_CALLER, "no case is named '%s'",
+                        j->notes[i].test->id);
+    }
+    return r;
+}
+
+/* The check reads and the compiler compiles; Python has the one, others the other. */
+static int prepare(struct judging *j, struct gb_err *err)
+{
+    struct judge_report *report = j->report;
+    struct check check = { 0 };
+    int r = find_cases(j, err);
+
+    if (r == 0 && is_python(j->spec))
+        r = check_code(j->spec, &check, err);
+    if (r == 0) {
+        report->diagnosis = check.diagnosis;
+        report->summary = take_ptr(check.summary);
+        report->lint = take_ptr(check.lint);
+        j->hint = take_ptr(check.hint);
+    }
+    check_clear(&check);
+    if (r == 0 && !report->summary)
+        r = program_prepare(j->spec, &j->program, &report->diagnosis, &report->summary, err);
+    j->is_decided = report->summary != NULL;
+    return r;
+}
+
+static int meet(struct judging *j, size_t i, struct gb_err *err)
+{
+    int r = program_meet(&j->program, j->spec, j->notes[i].item, &j->report->rows[i], &j->notes[i],
+                         err);
+
+    return r < 0 ? r : 0;
+}
+
+const struct judge_kind judge_program = {
+    .collect = collect,
+    .prepare = prepare,
+    .meet = meet,
+};

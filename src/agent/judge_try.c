@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent/judge_try.c - the program once, as a person would start it. */
+#include <errno.h>
+#include <string.h>
+
+#include "agent/contract.h"
+#include "agent/judge_inside.h"
+#include "base/clock.h"
+#include "run/run.h"
+
+#define OUT_SHOWN   4000
+#define SUMMARY_MAX (32 << 10)
+
+/* Exit codes of a program that did not end by itself, as shells have them. */
+static int exit_code(const struct trial_end *end)
+{
+    struct run_facts facts = run_facts_of(&end->end);
+
+    return verdict_exit_code(end->verdict, &facts);
+}
+
+/* A traceback says which module was missing, where the check could not tell. */
+static bool misses_module(const struct trial_end *end)
+{
+    static const char words[] = "ModuleNotFoundError";
+
+    return end->err.data && memmem(end->err.data, end->err.len, words, sizeof(words) - 1);
+}
+
+static int explain(const struct judge_spec *spec, const struct trial_end *end,
+                   struct judge_try *ret, struct gb_err *err)
+{
+    cleanup_buf struct buf text = BUF_INIT(SUMMARY_MAX);
+
+    if (end->verdict == VERDICT_OK)
+        return 0;
+    (void)buf_puts(&text, "The program failed: ");
+    if (!words_end(end, &spec->box->limits, &text, &ret->diagnosis)) {
+        ret->diagnosis = misses_module(end) ? DIAGNOSIS_MODULE : DIAGNOSIS_CRASH;
+        (void)buf_printf(&text, "it ended with exit code %d", ret->exit_code);
+    }
+    (void)buf_puts(&text, ".\n");
+    words_output(&text, "stdout", end->out.data, end->out.len, OUT_SHOWN);
+    words_output(&text, "stderr", end->err.data, end->err.len, OUT_SHOWN);
+    ret->summary = buf_take(&text);
+    return ret->summary ? 0 : judge_no_memory(err);
+}
+
+static char *bytes_of(struct buf *buf, size_t *ret_len)
+{
+    *ret_len = buf->len;
+    return buf->len > 0 ? buf_take(buf) : strdup("");
+}
+
+static int fill(const struct judge_spec *spec, struct trial_end *end, struct judge_try *ret,
+                struct gb_err *err)
+{
+    int r;
+
+    ret->exit_code = exit_code(end);
+    ret->is_timed_out = end->verdict == VERDICT_TIMEOUT || end->verdict == VERDICT_CPU;
+    ret->is_cut = end->is_cut[1] || end->is_cut[2];
+    ret->ms = end->end.wall_ns / NS_PER_MS;
+    ret->memory_peak_bytes = end->end.memory_peak;
+    r = explain(spec, end, ret, err);
+    if (r < 0)
+        return r;
+    ret->out = bytes_of(&end->out, &ret->out_len);
+    ret->errors = bytes_of(&end->err, &ret->errors_len);
+    return ret->out && ret->errors ? 0 : judge_no_memory(err);
+}
+
+/* It did not come so far. */
+static int fill_unrun(struct judge_try *ret, struct gb_err *err)
+{
+    ret->exit_code = 1;
+    ret->out = strdup("");
+    ret->errors = strdup("");
+    return ret->out && ret->errors ? 0 : judge_no_memory(err);
+}
+
+static int check(const struct judge_spec *spec, struct judge_try *ret, struct gb_err *err)
+{
+    struct check found = { 0 };
+    int r;
+
+    if (strcmp(spec->contract->language, "python") != 0)
+        return 0;
+    r = check_code(spec, &found, err);
+    ret->diagnosis = found.diagnosis;
+    ret->summary = take_ptr(found.summary);
+    check_clear(&found);
+    return r;
+}
+
+int judge_try(const struct judge_spec *spec, char *const *args, const char *input, size_t input_len,
+              struct judge_try *ret, struct gb_err *err)
+{
+    struct program program = { 0 };
+    struct trial_end end = { 0 };
+    int r;
+
+    *ret = (struct judge_try){ 0 };
+    r = check(spec, ret, err);
+    if (r == 0 && !ret->summary)
+        r = program_prepare(spec, &program, &ret->diagnosis, &ret->summary, err);
+    if (r == 0 && ret->summary)
+        r = fill_unrun(ret, err);
+    else if (r == 0)
+        r = program_start(&program, &program.load, args, input, input_len,
+                          spec->box->limits.wall_ms, spec->cancel_fd, &end, err);
+    if (r == 0 && !ret->out)
+        r = fill(spec, &end, ret, err);
+    trial_end_clear(&end);
+    program_clear(&program);
+    if (r < 0)
+        judge_try_clear(ret);
+    return r;
+}

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The judge's host side as a function: starts build/tests/agent/judge_drive.
+
+Answers are plain dictionaries as the judge writes them; one that is refused has "code" and "error".
+"""
+import json
+import os
+import subprocess
+
+from lib import box, place
+
+PATIENCE = 120
+
+
+def program():
+    return place.binary().parent / "tests" / "agent" / "judge_drive"
+
+
+def drive(contract, solutions, *deeds, **more):
+    """What came of each deed: "collect", "run", "mutate", "try"."""
+    solutions = solutions if isinstance(solutions, list) else [solutions]
+    asked = {"contract": contract, "solutions": solutions, "do": deeds or ("collect", "run"),
+             **more}
+    done = subprocess.run([program()], input=json.dumps(asked).encode(), capture_output=True,
+                          env=box.environment({"GLOVEBOX_UID_BASE": str(place.uid_base()),
+                                               "GLOVEBOX_RUN_DIR": os.environ["GLOVEBOX_RUN_DIR"]}),
+                          timeout=PATIENCE)
+    assert done.returncode == 0, done.stderr.decode(errors="replace")
+    return json.loads(done.stdout)
+
+
+def program_contract(language="python", files=("main.py",), **more):
+    return {"kind": "program", "language": language, "files": list(files), "summary": "a program",
+            **more}
+
+
+def case(name, expect, kind="normal", **more):
+    return {"name": name, "class": kind, "expect": expect, **more}
+
+
+def judge_program(code, cases, language="python", file="main.py", contract=None, **more):
+    """The one report of a program of one file."""
+    code = code if isinstance(code, dict) else {file: code}
+    answer = drive(contract or program_contract(language, [file]), code, cases={"cases": cases},
+                   **more)
+    assert isinstance(answer["run"], list), answer
+    return answer["run"][0]
+
+
+def results(report):
+    return {row["id"]: row["result"] for row in report["tests"]}

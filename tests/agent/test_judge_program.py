@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs and their cases: what passes, what is told of what does not, and what stays apart."""
+import pytest
+
+from judge_drive import case, drive, judge_program, program_contract, results
+
+DOUBLE = "import sys\nprint(int(sys.stdin.read()) * 2)\n"
+TWO = case("two", {"stdout": "4"}, stdin="2\n")
+
+
+def test_a_program_passes(place):
+    report = judge_program(DOUBLE, [TWO, case("no number", {"exit_code": "nonzero"}, "invalid",
+                                              stdin="x\n")])
+    assert (report["outcome"], report["diagnosis"], report["summary"]) == ("passed", "none", None)
+    assert results(report) == {"two": "passed", "no number": "passed"}
+    assert all(row["memory_bytes"] > 0 and row["seen"] for row in report["tests"])
+
+
+def test_both_values_are_told(place):
+    report = judge_program("print(5)\nimport sys\nprint('noise', file=sys.stderr)\n", [TWO])
+    assert (report["outcome"], report["diagnosis"]) == ("failed", "wrong output")
+    assert "4" in report["tests"][0]["message"] and "5" in report["tests"][0]["message"]
+    assert "1 of 1 tests fail." in report["summary"] and "noise" in report["summary"]
+
+
+@pytest.mark.parametrize("code, diagnosis, words", [
+    ("print(4", "syntax", "main.py:1"),
+    ("import no_such_module\nprint(4)\n", "missing module", "not installed in this box; available"),
+])
+def test_what_the_text_tells_is_told_without_a_run(place, code, diagnosis, words):
+    report = judge_program(code, [TWO])
+    assert (report["outcome"], report["diagnosis"], report["tests"]) == ("failed", diagnosis, [])
+    assert words in report["summary"]
+
+
+def test_a_missing_file_is_the_interface(place):
+    report = judge_program({"other.py": "print(4)\n"}, [TWO])
+    assert (report["outcome"], report["diagnosis"]) == ("failed", "interface")
+    assert "main.py" in report["summary"]
+
+
+@pytest.mark.parametrize("code, result, diagnosis", [
+    ("while True: pass\n", "timeout", "timeout"),
+    ("x = bytearray(1 << 30)\n", "failed", "memory"),
+    ("import os\nos.abort()\n", "failed", "crash"),
+    ("raise ValueError('odd')\n", "failed", "crash"),
+])
+def test_ends_that_are_not_its_own(place, code, result, diagnosis):
+    slow = {**TWO, "timeout": 1}
+    report = judge_program(code, [slow], limits={"memory_bytes": 128 << 20})
+    assert results(report) == {"two": result}
+    assert report["diagnosis"] == diagnosis, report
+
+
+def test_a_slow_case_leaves_the_others_alone(place):
+    code = "import sys, time\nn = int(sys.stdin.read())\ntime.sleep(60 if n == 1 else 0)\nprint(n)\n"
+    cases = [case(f"n{n}", {"stdout": str(n)}, stdin=str(n), timeout=1) for n in range(4)]
+    report = judge_program(code, cases)
+    assert results(report) == {"n0": "passed", "n1": "timeout", "n2": "passed", "n3": "passed"}
+    assert [row["id"] for row in report["tests"]] == ["n0", "n1", "n2", "n3"]
+
+
+def test_each_case_has_a_fresh_box(place):
+    code = ("import os\nfor place in ('/tmp/x', 'x', os.path.expanduser('~/x')):\n"
+            "    print(os.path.exists(place))\n    open(place, 'w').close()\n")
+    cases = [case(f"n{n}", {"stdout": "False\nFalse\nFalse"}) for n in range(3)]
+    assert judge_program(code, cases)["outcome"] == "passed"
+
+
+def test_files_arguments_and_inputs_are_there(place):
+    code = ("import sys\nprint(sys.argv[1:], open('given.txt').read(), open('data/in.txt').read())\n"
+            "try:\n    open('data/in.txt', 'w')\nexcept OSError:\n    print('read-only')\n")
+    cases = [case("all", {"stdout": "['a b', '-x'] case input\nread-only"}, argv=["a b", "-x"],
+                  files={"given.txt": "case"})]
+    report = judge_program(code, cases, inputs={"data/in.txt": "input"})
+    assert report["outcome"] == "passed", report
+
+
+def test_a_case_cannot_bring_the_program(place):
+    answer = drive(program_contract(), {"main.py": "print(5)\n"},
+                   cases={"cases": [{**TWO, "files": {"main.py": "print(4)\n"}}]})
+    assert answer["collect"]["code"] == 22 and "main.py" in answer["collect"]["error"]
+
+
+def test_the_contracts_command_starts_it(place):
+    contract = program_contract(files=["app/tool.py"], command=["python", "app/tool.py", "--twice"])
+    report = judge_program({"app/tool.py": "import sys\nprint(sys.argv[1:])\n"},
+                           [case("args", {"stdout": "['--twice', 'x']"}, argv=["x"])],
+                           contract=contract)
+    assert report["outcome"] == "passed", report
+
+
+COMPILED = {
+    "c": ("main.c", '#include <stdio.h>\nint main(void){int n;scanf("%d",&n);printf("%d\\n",n*2);}'),
+    "java": ("Main.java", "public class Main { record R(int n) {} public static void main(String[] a)"
+             "{ System.out.println(new R(new java.util.Scanner(System.in).nextInt() * 2).n()); } }"),
+    "cpp": ("main.cpp", "#include <iostream>\nint main(){int n;std::cin>>n;std::cout<<n*2;}"),
+}
+
+
+@pytest.mark.parametrize("language", COMPILED)
+def test_a_compiled_program_meets_its_cases(place, language):
+    file, code = COMPILED[language]
+    cases = [case(f"n{n}", {"stdout": str(2 * n)}, stdin=f"{n}\n") for n in range(3)]
+    report = judge_program(code, cases, language, file)
+    assert report["outcome"] == "passed", report
+
+
+def test_a_compiled_program_of_two_files_by_its_own_name(place):
+    contract = program_contract("c", ["main.c", "twice.c", "twice.h"], command=["./double", "-v"])
+    code = {"main.c": '#include "twice.h"\n#include <stdio.h>\nint main(int c, char **v)'
+                      '{printf("%s %s %d\\n", v[0], v[1], twice(2));}',
+            "twice.c": "int twice(int n) { return 2 * n; }\n", "twice.h": "int twice(int n);\n"}
+    report = judge_program(code, [case("all", {"stdout": "./double -v 4"})], contract=contract)
+    assert report["outcome"] == "passed", report
+
+
+def test_a_program_that_does_not_compile(place):
+    report = judge_program("int main(void) { return x; }\n", [TWO], "c", "main.c")
+    assert (report["diagnosis"], report["tests"]) == ("syntax", [])
+    assert "undeclared" in report["summary"]
+
+
+def test_held_back_cases_keep_their_values(place):
+    cases = [case(f"secret{n}", {"stdout": f"value{n}"}, ("normal", "edge", "stress")[n % 3])
+             for n in range(6)]
+    answer = drive(program_contract(), {"main.py": "print('value0 value1')\n"},
+                   cases={"cases": cases})
+    origins = [test["origin"] for test in answer["collect"]["tests"]]
+    assert origins == ["derived", "derived", "held back"] * 2
+    summary = answer["run"][0]["summary"]
+    assert "2 tests that you do not see fail too: 2 stress." in summary
+    assert "secret2" not in summary and "value5" not in summary and "secret4" in summary
+
+
+def test_given_cases_are_never_held_back(place):
+    cases = [case(f"example {n}", {"stdout": "x"}) for n in range(3)]
+    cases += [case(f"n{n}", {"stdout": "x"}) for n in range(3)]
+    answer = drive(program_contract(), {"main.py": "print('x')\n"}, "collect",
+                   cases={"cases": cases})
+    assert [test["origin"] for test in answer["collect"]["tests"]] == [
+        "given", "given", "given", "derived", "derived", "held back"]
+
+
+def test_withdrawn_cases_do_not_run(place):
+    report = judge_program(DOUBLE, [TWO, case("wrong", {"stdout": "5"}, stdin="2\n")],
+                           withdrawn=["wrong"])
+    assert report["outcome"] == "passed" and results(report) == {"two": "passed"}
+
+
+def test_a_matrix_of_solutions(place):
+    good, same, bad, broken = DOUBLE, DOUBLE + "# more\n", "print(4)\n", "print(\n"
+    cases = [case(f"n{n}", {"stdout": str(2 * n)}, stdin=str(n)) for n in range(1, 4)]
+    answer = drive(program_contract(), [{"main.py": code} for code in (good, same, bad, broken)],
+                   cases={"cases": cases})
+    reports = answer["run"]
+    assert [report["outcome"] for report in reports] == ["passed", "passed", "failed", "failed"]
+    seen = [[row["seen"] for row in report["tests"]] for report in reports]
+    assert seen[0] == seen[1] and seen[2][1] == seen[0][1] and seen[2][0] != seen[0][0]
+    assert len(answer["progress"].splitlines()) == 9
+
+
+def test_cancelling_ends_it_all(place):
+    cases = [case(f"n{n}", {"stdout": "x"}, timeout=60) for n in range(8)]
+    code = "import time, sys\ntime.sleep(0 if sys.stdin.read() else 60)\n"
+    cases[0]["stdin"] = "go"
+    answer = drive(program_contract(), {"main.py": code}, cases={"cases": cases}, cancel_after=1,
+                   jobs=2)
+    assert answer["run"]["code"] == 125 and answer["progress"] == "n0\n", answer
+
+
+def test_one_start(place):
+    answer = drive(program_contract(), {"main.py": "import sys\nprint(sys.argv[1:], input())\n"
+                                                   "print('e', file=sys.stderr)\n"},
+                   "try", args=["a", "b"], input="in\n")["try"]
+    assert (answer["out"], answer["errors"]) == ("['a', 'b'] in\n", "e\n")
+    assert (answer["diagnosis"], answer["exit_code"], answer["summary"]) == ("none", 0, None)
+
+
+@pytest.mark.parametrize("code, diagnosis, exit_code", [
+    ("print(\n", "syntax", 1),
+    ("import sys\nprint('so far')\nsys.exit(3)\n", "crash", 3),
+    ("while True: pass\n", "timeout", 124),
+    ("__import__('no_such_module')\n", "missing module", 1),
+])
+def test_one_start_that_fails(place, code, diagnosis, exit_code):
+    answer = drive(program_contract(), {"main.py": code}, "try", limits={"wall_ms": 1000})["try"]
+    assert (answer["diagnosis"], answer["exit_code"]) == (diagnosis, exit_code), answer
+    assert answer["summary"] and answer["timed_out"] is (diagnosis == "timeout")
+    if exit_code == 3:
+        assert "so far" in answer["summary"] and answer["out"] == "so far\n"
