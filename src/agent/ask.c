@@ -293,6 +293,12 @@ static void keep_input(const struct asking *asking, unsigned iteration)
     json_put_str(&w, "model", asking->task->models[question->role].label);
     json_put_bytes(&w, "system", asking->system.data, asking->system.len);
     json_put_bytes(&w, "prompt", asking->user.data, asking->user.len);
+    if (question->command)
+        json_put_str(&w, "command", question->command);
+    if (question->previous)
+        json_put_raw(&w, "previous_result", question->previous);
+    if (question->feedback)
+        put_clean(asking, &w, "execution_feedback", question->feedback);
     json_object_end(&w);
     if (json_writer_end(&w) == 0 && asking->task->spec->folder)
         (void)folder_put(asking->task->spec->folder, step, FOLDER_INPUT, text.data, text.len, NULL);

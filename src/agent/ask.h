@@ -27,6 +27,10 @@ struct question {
     const char *schema;
     double temperature;
     uint64_t seed;
+    /* For the folder's agent_input.json beside the prompt; each may be NULL. */
+    const char *command;
+    const char *feedback;
+    const char *previous; /* JSON */
 };
 
 /* Reads an answer.  An error is told to the model, which is asked again, unless it is -ENOMEM. */

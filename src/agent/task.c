@@ -301,9 +301,12 @@ static int one_step(struct task *task, bool *is_done, struct gb_err *err)
     return r;
 }
 
+/* A run that is continued: its files, and its contract until the orchestrator gives another. */
 static int take_before(struct task *task, struct gb_err *err)
 {
     const struct agent_spec *spec = task->spec;
+    cleanup_buf struct buf text = BUF_INIT(STATE_TEXT_MAX);
+    struct contract contract = { 0 };
     int r = 0;
 
     for (size_t i = 0; spec->before && i < spec->before->n && r == 0; i++)
@@ -313,7 +316,15 @@ static int take_before(struct task *task, struct gb_err *err)
         return gb_fail(err, r, GB_BLAME_CALLER, "the files of the run that is continued");
     if (spec->before && spec->before->n > 0)
         task_log(task, "the task continues a finished one, whose files are there");
-    return 0;
+    if (!spec->contract)
+        return 0;
+    r = contract_text(spec->contract, &text);
+    if (r == 0)
+        r = contract_parse(text.data, text.len, &contract, err);
+    if (r == 0)
+        r = agree(task, &contract, err);
+    contract_clear(&contract);
+    return r;
 }
 
 static int work(struct task *task, struct gb_err *err)
@@ -330,21 +341,21 @@ static int work(struct task *task, struct gb_err *err)
 
 /* ---- the end -------------------------------------------------------------------------------- */
 
-/* What stopped it is how the task ended, unless it could go on another time. */
+/* What stopped it is how the task ended, unless it could go on another time: a budget that is used
+ * up, or a model whose answers are of no use.  Work that was accepted before stays so. */
 static int conclude(struct task *task, int r, struct gb_err *err)
 {
     struct agent_outcome *out = task->out;
-    bool is_theirs = r == -EBADMSG; /* the model's answers are of no use */
 
     if (r == 0 || (r == -EAGAIN && out->is_waiting))
         return 0;
-    if (!task->is_over && !is_theirs)
+    if (!task->is_over && r != -EBADMSG)
         return r;
-    if (out->outcome == OUTCOME_PASSED && out->report.n_rows == 0 && !out->answer)
-        out->outcome = is_theirs ? OUTCOME_ERROR : OUTCOME_FAILED;
-    if (out->outcome == OUTCOME_PASSED)
+    if (out->outcome == OUTCOME_PASSED || out->outcome == OUTCOME_SUSPECT)
         return 0;
-    return set_text(&out->reason, err->msg, err) < 0 ? -ENOMEM : 0;
+    if (!task->is_over)
+        out->outcome = OUTCOME_ERROR;
+    return set_text(&out->reason, err->msg, err);
 }
 
 static void tell_begin(struct task *task)

@@ -87,12 +87,42 @@ static int take_answer(void *user, const char *text, size_t len, struct gb_err *
     return r < 0 ? r : take_files(reading, &said, err);
 }
 
+/* {"files": [{"relative_path", "content"}], "reasoning"}. */
+static int files_json(const struct agent_files *files, struct buf *ret)
+{
+    struct json_writer w;
+
+    json_writer_init(&w, ret, true);
+    json_object_begin(&w, NULL);
+    json_array_begin(&w, "files");
+    for (size_t i = 0; i < files->n; i++) {
+        json_object_begin(&w, NULL);
+        json_put_str(&w, "relative_path", files->items[i].path);
+        json_put_bytes(&w, "content", files->items[i].text, files->items[i].len);
+        json_object_end(&w);
+    }
+    json_array_end(&w);
+    json_put_str(&w, "reasoning", files->prose ? files->prose : "");
+    json_object_end(&w);
+    return json_writer_end(&w);
+}
+
+static void put_command(const struct contract *contract, struct buf *ret)
+{
+    for (size_t i = 0; contract->command[i]; i++)
+        (void)buf_printf(ret, "%s%s", i ? " " : "", contract->command[i]);
+    if (ret->len == 0)
+        (void)buf_puts(ret, contract->files[0]);
+}
+
 /* ---- asking --------------------------------------------------------------------------------- */
 
 int write_code(struct task *task, const struct writing *writing, struct agent_files *ret,
                unsigned *ret_iteration, struct gb_err *err)
 {
     cleanup_buf struct buf files = BUF_INIT(STATE_FILES_MAX);
+    cleanup_buf struct buf command = BUF_INIT(STATE_TEXT_MAX);
+    cleanup_buf struct buf previous = BUF_INIT(KEEP_MAX);
     struct reading reading = { task, writing->present, ret };
     struct prompt_var vars[TASK_VARS + 5];
     struct question question = {
@@ -105,10 +135,15 @@ int write_code(struct task *task, const struct writing *writing, struct agent_fi
         .n_vars = N_ELEMENTS(vars),
         .temperature = writing->temperature,
         .seed = writing->seed,
+        .feedback = writing->diagnosis,
     };
 
-    if (writing->present && files_text(writing->present, &files) < 0)
+    if (writing->present &&
+        (files_text(writing->present, &files) < 0 || files_json(writing->present, &previous) < 0))
         return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for the files");
+    put_command(&task->out->contract, &command);
+    question.command = command.data;
+    question.previous = previous.data;
     task_vars(task, vars);
     vars[TASK_VARS] = (struct prompt_var){ "files", files.data, 0 };
     vars[TASK_VARS + 1] = (struct prompt_var){ "diagnosis", writing->diagnosis, 0 };
@@ -171,23 +206,10 @@ void files_keep(const struct task *task, unsigned iteration, const struct agent_
 {
     struct folder_step step = { iteration, "code" };
     cleanup_buf struct buf text = BUF_INIT(KEEP_MAX);
-    struct json_writer w;
 
     if (!task->spec->folder)
         return;
-    json_writer_init(&w, &text, true);
-    json_object_begin(&w, NULL);
-    json_array_begin(&w, "files");
-    for (size_t i = 0; i < files->n; i++) {
-        json_object_begin(&w, NULL);
-        json_put_str(&w, "relative_path", files->items[i].path);
-        json_put_bytes(&w, "content", files->items[i].text, files->items[i].len);
-        json_object_end(&w);
-    }
-    json_array_end(&w);
-    json_put_str(&w, "reasoning", files->prose ? files->prose : "");
-    json_object_end(&w);
-    if (json_writer_end(&w) == 0)
+    if (files_json(files, &text) == 0)
         (void)folder_put(task->spec->folder, step, FOLDER_OUTPUT, text.data, text.len, NULL);
     (void)folder_put_code(task->spec->folder, step, files, NULL);
 }
