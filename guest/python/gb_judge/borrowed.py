@@ -167,7 +167,7 @@ class Borrowed:
 
         scope["_call"] = call
         exec(_source(about), scope)
-        function = scope["lent"]
+        function = scope["_lent"]
         function.__name__, function.__qualname__ = about["name"], about["qualname"]
         function.__doc__, function.__module__ = about["doc"], about["module"]
         function.__annotations__ = {name: get(value) for name, value in about["annotations"]}
@@ -228,6 +228,6 @@ def _source(about: dict) -> str:
         if kind == "positional" and kinds[place + 1:place + 2] != ["positional"]:
             parts["parameters"].append("/")
     return FUNCTION.format(
-        head="async " if about["async"] else "", name="lent",
+        head="async " if about["async"] else "", name="_lent",
         parameters=", ".join(parts["parameters"]), named=", ".join(parts["named"]),
         positional="".join(f"{part}, " for part in parts["positional"]))

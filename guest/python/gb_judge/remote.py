@@ -14,7 +14,7 @@ from types import ModuleType
 from .adopting import TestCodec, is_text
 from .lent import Lending
 from .proxies import NeedsTogether, RemoteClass, RemoteMethod
-from .wire import Interruption, Link, Violation
+from .wire import Interruption, Link, Violation, check_depth
 from .workspace import Workspace
 
 TYPE_CHECKING = False
@@ -118,6 +118,7 @@ class Peer:
         self.require(len(names) <= len(values), "names without values")
         split = len(values) - len(names)
         try:
+            check_depth(question)
             result = self.lending.serve(question["do"], question["n"], question["name"],
                                         values[:split], dict(zip(names, values[split:])))
         except Violation as why:

@@ -9,7 +9,7 @@ from . import minipytest
 from .collect import AbsentFinder, Item, load_tests
 from .remote import Finder, Peer
 from .run import Alarm, Surroundings, describe, message_of, run_item
-from .wire import Channel, Interruption, take_line, to_json
+from .wire import Channel, Interruption, Lost, take_line, to_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -175,6 +175,8 @@ class Runner:
             return
         del sys.meta_path[0]
         if self._options.batch:
+            if self._peer:  # threads that the test has left behind meet no other test
+                self._peer.link.die(Lost("the test has ended"))
             self._channel.send_line(b"\n!end")
             self._channel.skip_to(b"!ended\n")
 

@@ -15,7 +15,7 @@ from importlib import import_module
 from .borrowed import Borrowed
 from .echo import Echo
 from .values import KINDS, OPERATORS, Codec, name_of_class
-from .wire import Interruption, Link, Lost
+from .wire import Interruption, Link, Lost, check_depth
 from .workspace import Workspace
 
 TYPE_CHECKING = False
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 TEXT_MAX = 20000
 TRACE_FRAMES = 4
+RECURSION_LEAST, FRAMES = 1000, 10
 
 # Immutable built-ins: an object of a class derived from one of them crosses with its plain value.
 PLAIN_VALUE: dict[type, Callable[[Any], Any]] = {
@@ -209,6 +210,7 @@ class Server:
         self.workspace: Workspace | None = None
         self._code = code
         self._awaiting: Any = None
+        self._nested = 0
 
     def run(self) -> None:
         """Until the line ends.  Returns, whatever state the code has left."""
@@ -234,13 +236,24 @@ class Server:
         return answer["values"][0]
 
     def _serve(self, question: Message) -> Callable[[], Message]:
+        self._nested += 1
+        self._make_room()
         try:
+            check_depth(question)
             result = OPERATIONS[question["do"]](self, question)
         except Interruption:
             raise
         except BaseException as error:
             return partial(self._answer, {"error": 1}, error)
+        finally:
+            self._nested -= 1
         return partial(self._answer, {}, result)
+
+    def _make_room(self) -> None:
+        """The frames of a call within a callback within a call are not the code's."""
+        wanted = RECURSION_LEAST + FRAMES * self._nested
+        if self._nested > 1 and sys.getrecursionlimit() < wanted:
+            sys.setrecursionlimit(wanted)
 
     def _answer(self, message: Message, result: Any) -> Message:
         if isinstance(result, _Method):

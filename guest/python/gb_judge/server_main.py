@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 
+REPORT_FRAMES, REPORT_MAX = 8, 4000
+
+
 def serve_line(read_fd: int, write_fd: int, code: str, cover: str) -> NoReturn:
     """Serves until the line ends; ends the process without asking the code's threads."""
     coverage = None
@@ -29,7 +32,8 @@ def serve_line(read_fd: int, write_fd: int, code: str, cover: str) -> NoReturn:
             coverage.report(report_fd, cover)
     except BaseException:
         import traceback
-        os.write(report_fd, traceback.format_exc().encode("utf-8", "backslashreplace"))
+        text = traceback.format_exc(limit=-REPORT_FRAMES)
+        os.write(report_fd, text.encode("utf-8", "backslashreplace")[-REPORT_MAX:])
     finally:
         os._exit(0)
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 LINE_MAX = 32 << 20
 NODES_MAX = 1 << 20  # arrays and objects in one line: bounds what a line becomes in memory
-NESTING_MAX = 150
+NESTING_MAX = 300
 THREADS_MAX = 120
 INBOX_MAX = 100  # messages that wait for one thread; an honest side has one
 CONTROL = b"!"  # begins the lines of the process that starts servers (forking.py)
@@ -48,6 +48,12 @@ class TooLarge(Interruption):
 def require(condition: object, what: str) -> None:
     if not condition:
         raise Violation(what)
+
+
+def check_depth(question: Message) -> None:
+    """Whoever serves asks first; calls within callbacks within calls have an end."""
+    if question["depth"] > NESTING_MAX:
+        raise RecursionError(f"calls nested deeper than {NESTING_MAX}")
 
 
 def _no_constant(name: str) -> None:
@@ -98,6 +104,7 @@ class Channel:
         self._reader = os.fdopen(read_fd, "rb", buffering=1 << 16)
         self._write_fd = write_fd
         self._lock = _thread.allocate_lock()  # of the reader
+        self.epoch = 0  # counts the servers: a link of an earlier one reads no more
         self._control: list[bytes] = []
 
     def send(self, message: Message) -> None:
@@ -114,9 +121,11 @@ class Channel:
         except OSError as error:
             raise Lost(f"cannot write: {error.strerror}") from None
 
-    def receive_line(self) -> bytes:
+    def receive_line(self, epoch: int = 0) -> bytes:
         try:
             with self._lock:
+                if epoch != self.epoch:
+                    raise Lost("it ended")
                 line = self._reader.readline(LINE_MAX + 1)
                 if line.startswith(CONTROL):
                     self._control.append(line)
@@ -131,10 +140,12 @@ class Channel:
 
     def skip_to(self, wanted: bytes) -> None:
         """Reads on until that line; what came before it was meant for nobody any more.  A thread
-        that a test left behind may read it first."""
+        that a test left behind may read it first, and nothing after it."""
         left = 4 * LINE_MAX
+        epoch = self.epoch + 1
         while left > 0:
             with self._lock:
+                self.epoch = epoch
                 if wanted in self._control:
                     self._control.clear()
                     return
@@ -145,8 +156,8 @@ class Channel:
                 raise Lost("it ended")
         raise Violation("too much output")
 
-    def receive(self) -> Message:
-        line = self.receive_line()
+    def receive(self, epoch: int = 0) -> Message:
+        line = self.receive_line(epoch)
         require(_nodes(line) <= NODES_MAX, "a line of too many parts")
         try:
             message = _from_json(line.decode("ascii"))
@@ -199,6 +210,7 @@ class Link:
     def __init__(self, channel: Channel, serve: Callable[[Message], Callable[[], Message]],
                  prepare: Callable[[Message], None], step: int) -> None:
         self.channel = channel
+        self._epoch = channel.epoch
         self.lock = _thread.RLock()  # held while a message is packed and sent, or unpacked
         self.dead: Interruption | None = None
         self._serve = serve
@@ -277,8 +289,8 @@ class Link:
     def _answer(self, question: Message, me: _Thread) -> None:
         number = question.get("i")
         self._check("do" in question and type(number) is int, "neither question nor answer")
-        self._check(me.depth < NESTING_MAX, f"calls nested deeper than {NESTING_MAX}")
         me.depth += 1
+        question["depth"] = me.depth
         try:
             pack = self._serve(question)
         finally:
@@ -315,7 +327,7 @@ class Link:
     def _read_one(self) -> None:
         ready = None
         try:
-            message = self.channel.receive()
+            message = self.channel.receive(self._epoch)
             if "large" not in message:
                 with self.lock:
                     self._prepare(message)
