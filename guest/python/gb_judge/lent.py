@@ -75,6 +75,11 @@ def _standard_name(obj: Any) -> str | None:
     return f"{module}:{name}" if found is obj else None
 
 
+def _local_name(name: str) -> str:
+    """Which test a function belongs to is nobody's business over there."""
+    return name.rpartition("<locals>.")[2]
+
+
 def _parameters(function: FunctionType) -> tuple[list, list]:
     """([name, kind, default], …), and the defaults that cross; others stay on this side."""
     code = function.__code__
@@ -165,8 +170,12 @@ class Lending:
             raise
         except BaseException as error:
             if hasattr(error, "_judge_assert_"):
-                self.failed_assert = self.failed_assert or error
+                self.note_failure(error)
             raise
+
+    def note_failure(self, error: BaseException) -> None:
+        """A failure of the test, which the tested code may swallow: it counts all the same."""
+        self.failed_assert = self.failed_assert or error
 
     def _give(self, obj: Any) -> int:
         number = self._numbers.get(id(obj))
@@ -189,7 +198,7 @@ class Lending:
                  if isinstance(hint, str) or isinstance(hint, type) and name_of_class(hint)]
         return ["kf", number, {
             "name": function.__name__,
-            "qualname": function.__qualname__,
+            "qualname": _local_name(function.__qualname__),
             "module": "__main__",
             "doc": function.__doc__,
             "parameters": parameters,
@@ -276,7 +285,7 @@ class Lending:
     def _get(self, obj: Any, name: str, *_: Any) -> Any:
         if name in ABOUT_CALLABLES and callable(obj):
             value = getattr(obj, name)
-            return value if isinstance(value, str) else None
+            return _local_name(value) if isinstance(value, str) else None
         if not self._may_use(obj, name):
             raise AttributeError(f"'{type(obj).__name__}' object has no attribute '{name}'")
         return getattr(obj, name)
@@ -292,6 +301,8 @@ class Lending:
 
     def _operator(self, obj: Any, name: str, args: list, kwargs: dict) -> Any:
         require(name in ANSWERED, "an unknown operator")
+        if name in ("__repr__", "__str__") and type(obj) in (FunctionType, MethodType):
+            return f"<function {_local_name(obj.__qualname__)}>"
         return getattr(type(obj), name)(obj, *args, **kwargs)
 
     _ACTIONS: dict[str, Callable[..., Any]] = {

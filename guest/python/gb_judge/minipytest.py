@@ -32,7 +32,7 @@ class Skipped(Outcome):
 
 
 class Failed(Outcome):
-    pass
+    _judge_assert_: dict[str, str] = {}  # as every failure of a test has
 
 
 class XFailed(Outcome):
@@ -248,6 +248,7 @@ class approx:
         return self._near_number(actual, expected)
 
     def _near_number(self, actual: Any, expected: Any) -> bool:
+        actual, expected = _plain_number(actual), _plain_number(expected)
         if not _is_number(expected) or not _is_number(actual):
             return _is_plain(actual) and actual == expected
         if isinstance(expected, complex) or isinstance(actual, complex):
@@ -273,6 +274,16 @@ class approx:
 
 def _is_plain(value: Any) -> bool:
     return not hasattr(type(value), "_judge_number_")
+
+
+def _plain_number(value: Any) -> Any:
+    """Of a number of the tested code's own class the plain one: its operators are not asked."""
+    if not _is_plain(value):
+        for kind, plain in ((int, int.__index__), (float, float.__float__),
+                            (complex, complex.__pos__)):
+            if isinstance(value, kind):
+                return plain(value)
+    return value
 
 
 def _is_number(value: Any) -> bool:

@@ -18,9 +18,17 @@ if TYPE_CHECKING:
 
 PLAIN_TYPES = (int, float, complex, str, bytes, tuple, frozenset)
 ORDER = frozenset({"__lt__", "__le__", "__gt__", "__ge__"})
+ARITHMETIC = frozenset(f"__{kind}{name}__" for kind in ("", "r", "i") for name in
+                       "add sub mul truediv floordiv mod pow divmod matmul and or xor lshift "
+                       "rshift".split())
+# What plain data is asked for; the answer is yes or no, which a liar knows without the question.
+QUESTIONS = frozenset({name for cls in (str, bytes, int, float, set) for name in dir(cls)
+                       if name.startswith("is") or name.endswith("swith")}
+                      | {"is_absolute", "is_finite", "is_nan", "is_signed", "is_zero"})
 # Of an object that has a plain value these are answered from the value.
 OF_THE_VALUE = ORDER | {f"__{name}__" for name in
                         "bool len iter contains hash int float complex index bytes".split()}
+CAUSED = (TypeError, AttributeError)  # what a wrong value of the tested code makes in a test
 STATE = "_judge_"
 
 
@@ -345,6 +353,36 @@ def _order(name: str) -> Callable[..., Any]:
     return compare
 
 
+def _arithmetic(name: str) -> Callable[..., Any]:
+    """`abs(mean(…) - 1.5) < 1e-9`: the object learns what is expected, and can answer anything."""
+    def compute(self: Remote, *args: Any) -> Any:
+        if not is_named(self) and not all(isinstance(arg, Remote) for arg in args):
+            self._judge_peer_.flag("unnamed_type")
+        return self._judge_peer_.operator(self, name, *args)
+
+    return compute
+
+
+def _exit(self: Remote, *error: Any) -> bool:
+    return _swallowed(self, self._judge_peer_.operator(self, "__exit__", *error), error)
+
+
+async def _aexit(self: Remote, *error: Any) -> bool:
+    return _swallowed(self, await self._judge_peer_.operator(self, "__aexit__", *error), error)
+
+
+def _swallowed(block: Remote, answer: Any, error: tuple) -> bool:
+    """A `with` block of the tested code may swallow what the test raises, but no failed assert;
+    swallowing what the code itself has caused skips the rest of the block, which is noted."""
+    value = error[1] if len(error) == 3 else None
+    swallows = bool(answer) and value is not None
+    if swallows and hasattr(value, "_judge_assert_"):
+        block._judge_peer_.lending.note_failure(value)
+    elif swallows and (hasattr(value, "_judge_trace_") or isinstance(value, CAUSED)):
+        block._judge_peer_.flag("swallowed")
+    return swallows
+
+
 def _contains(self: Remote, item: Any) -> bool:
     if not is_named(self):
         self._judge_peer_.flag("unnamed_type")
@@ -355,7 +393,10 @@ SPECIAL: dict[str, Callable[..., Any]] = {
     "__call__": _call,
     "__contains__": _contains,
     "__await__": drive,
+    "__exit__": _exit,
+    "__aexit__": _aexit,
     **{name: _order(name) for name in ORDER},
+    **{name: _arithmetic(name) for name in ARITHMETIC},
 }
 
 

@@ -13,7 +13,7 @@ from types import ModuleType
 
 from .adopting import TestCodec, is_text
 from .lent import Lending
-from .proxies import NeedsTogether, RemoteClass, RemoteMethod
+from .proxies import QUESTIONS, NeedsTogether, Remote, RemoteClass, RemoteMethod, is_named
 from .wire import Interruption, Link, Violation, check_depth
 from .workspace import Workspace
 
@@ -68,6 +68,8 @@ class Peer:
 
     def get(self, obj: Any, name: str) -> Any:
         """An attribute.  A method is known by its class from the second time on."""
+        if name in QUESTIONS and isinstance(obj, Remote) and not is_named(obj):
+            self.flag("unnamed_type")
         methods = self._methods.setdefault(type(obj), set())
         if name in methods:
             return RemoteMethod(obj, name)
@@ -241,6 +243,10 @@ class RemoteModule(ModuleType):
             type.__setattr__(found, "_judge_named_", True)
         if isinstance(found, RemoteClass) or type(found).__name__ == "function":
             self.__dict__[name] = found
+        if isinstance(found, Remote) and self._judge_seen_.get(name) != found._judge_number_:
+            self._judge_seen_[name] = found._judge_number_
+            if found._judge_count_ > 1:  # the test has it already: `pick() is target.FIRST`
+                peer.flag("handle_equality")
         return found
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -275,7 +281,8 @@ class Finder:
         self._peer.require(type(about) is list and len(about) == 3, "a strange module")
         number, is_package, names = about
         self._peer.require(type(number) is int and are_names(names), "a strange module")
-        module.__dict__.update(_judge_number_=number, _judge_peer_=self._peer, __all__=names)
+        module.__dict__.update(_judge_number_=number, _judge_peer_=self._peer, __all__=names,
+                               _judge_seen_={})
         module.__doc__ = None
         if is_package:
             module.__path__ = []

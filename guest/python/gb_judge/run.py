@@ -28,6 +28,13 @@ if TYPE_CHECKING:
 MESSAGE_MAX = 4000
 OUTPUT_MAX = 2000
 AGAIN_SECONDS = 0.2
+TELL_SECONDS = 2.0  # to put into words what went wrong: that asks the tested code
+GENERATOR, COROUTINE, ASYNC_GENERATOR = 0x20, 0x80, 0x200
+
+
+# Flags that keep a passed test from counting.
+SUSPECT = frozenset({"handle_equality", "handle_order", "refused", "swallowed", "together",
+                     "unnamed_type", "violation", "xpassed"})
 
 
 class TimeLimit(Interruption):
@@ -126,13 +133,14 @@ def run_item(item: Item, around: Surroundings, alarm: Alarm, seconds: float) -> 
     if alarm.rang and not (problem and isinstance(problem[1], TimeLimit)):
         problem = ("call", TimeLimit("the test took longer than its limit"))
     if problem:
-        describe(result, flags, item.module.__file__ or "", *problem)
+        describe_in_time(alarm, result, flags, item.module.__file__ or "", *problem)
         result["output"] = (around.out.take() + around.err.take())[-OUTPUT_MAX:]
     _judge_expectation(result, flags, item, problem)
     if around.peer is not None:
         flags |= around.peer.flags
         flags |= {"refused"} if around.peer.lending.refused else set()
     result["flags"] = sorted(flags)
+    result["counts"] = result["outcome"] == "passed" and not flags & SUSPECT
     return result
 
 
@@ -141,6 +149,8 @@ def _run(item: Item, around: Surroundings) -> tuple[str, BaseException] | None:
     reason = _skip_reason(item)
     if reason is not None:
         return "setup", minipytest.Skipped(reason)
+    if _never_runs(item):
+        return "setup", TypeError("the test is a generator or coroutine that nobody runs")
     if item.is_unittest:
         problem = _run_unittest(item, around)
     else:
@@ -191,6 +201,15 @@ def _run_function(item: Item, around: Surroundings) -> tuple[str, BaseException]
     except BaseException as error:
         problem = problem or ("teardown", error)
     return problem
+
+
+def _never_runs(item: Item) -> bool:
+    """Calling it would only make a generator, and pass."""
+    flags = getattr(item.function, "__code__").co_flags
+    asynchronous = getattr(sys.modules.get("unittest"), "IsolatedAsyncioTestCase", ())
+    if item.is_unittest and flags & COROUTINE and not issubclass(item.owner, asynchronous):
+        return True
+    return bool(flags & (GENERATOR | ASYNC_GENERATOR))
 
 
 def _instance(item: Item) -> Any:
@@ -270,6 +289,17 @@ def _judge_expectation(result: Result, flags: set[str], item: Item,
         if wanted is None or problem and isinstance(problem[1], wanted):
             flags.add("xfailed")
             result["outcome"] = "skipped"
+
+
+def describe_in_time(alarm: Alarm, result: Result, flags: set[str], path: str, phase: str,
+                     error: BaseException) -> None:
+    try:
+        alarm.start(TELL_SECONDS)
+        describe(result, flags, path, phase, error)
+        alarm.stop()
+    except TimeLimit:
+        alarm.stop()
+        result["message"] = f"{type(error).__name__}, which takes too long to tell"
 
 
 def describe(result: Result, flags: set[str], path: str, phase: str, error: BaseException) -> None:

@@ -8,7 +8,7 @@ import sys
 from . import minipytest
 from .collect import AbsentFinder, Item, load_tests
 from .remote import Finder, Peer
-from .run import Alarm, Surroundings, describe, message_of, run_item
+from .run import Alarm, Surroundings, describe_in_time, message_of, run_item
 from .wire import Channel, Interruption, Lost, take_line, to_json
 
 TYPE_CHECKING = False
@@ -145,13 +145,14 @@ class Runner:
         for item in items:
             if item.id == identity:
                 return item
-        return {"id": identity, "outcome": "error", "message": "no such test", "flags": []}
+        return {"id": identity, "outcome": "error", "message": "no such test", "flags": [],
+                "counts": False}
 
     def _unloaded(self, identity: str, error: BaseException) -> Result:
         """The test file, or the code that it imports, could not be loaded."""
-        result: Result = {"id": identity, "flags": ["import"]}
+        result: Result = {"id": identity, "flags": ["import"], "counts": False}
         flags = {"import"} | (self._peer.flags if self._peer else set())
-        describe(result, flags, "", "setup", error)
+        describe_in_time(self._alarm, result, flags, "", "setup", error)
         result["flags"] = sorted(flags)
         return result
 
@@ -206,7 +207,8 @@ class OwnModules:
 
     def __contains__(self, name: str) -> bool:
         file = getattr(sys.modules.get(name), "__file__", None)
-        return isinstance(file, str) and file.startswith(self._folders)
+        ours = name == "pytest" or name.partition(".")[0] == __package__
+        return isinstance(file, str) and file.startswith(self._folders) and not ours
 
 
 def _new_root(parent: str) -> str:
@@ -260,6 +262,7 @@ def _run_all(options: Options, runner: Runner, verdicts: Verdicts) -> int:
         result = runner.run(identity)
         if options.together:
             result["flags"] = sorted({*result["flags"], "together"})
+            result["counts"] = False
         verdicts.tell("result", result)
         ran += 1
         if options.exitfirst and result["outcome"] != "passed":

@@ -105,6 +105,14 @@ def _hash_kind(cls: type) -> str:
     return "identity" if cls.__hash__ is object.__hash__ else "own"
 
 
+class _Described:
+    """The class of an object that stays here: told in full, also when it has a name that the other
+    side knows (a map, an object())."""
+
+    def __init__(self, cls: type) -> None:
+        self.cls = cls
+
+
 class ServerCodec(Codec):
     """Handles go out, borrowed objects of the tests come in."""
 
@@ -113,6 +121,7 @@ class ServerCodec(Codec):
         self.code = code
         self.handles = Handles()
         self._told: dict[int, type] = {}
+        self._described: dict[type, _Described] = {}
         self.borrowed: Any = None
 
     def foreign(self, obj: Any, ref: Ref) -> Node:
@@ -120,6 +129,8 @@ class ServerCodec(Codec):
         if lent:
             return ["k", lent]
         cls = type(obj)
+        if cls is _Described:
+            return self._class_node(obj.cls, ref)
         if issubclass(cls, type):
             return self._class_node(obj, ref)
         number = self.handles.give(obj)
@@ -131,7 +142,7 @@ class ServerCodec(Codec):
         for base, value in PLAIN_VALUE.items():
             if issubclass(cls, base):
                 return ["w", number, ref(cls), ref(value(obj))]
-        return ["h", number, ref(cls), self._hash(obj)]
+        return ["h", number, ref(self._described.setdefault(cls, _Described(cls))), self._hash(obj)]
 
     def adopt(self, node: Node, get: Callable[[Value], Any]) -> Any:
         if node[0] == "H":

@@ -44,6 +44,16 @@ class _Result(unittest.TestResult):
         self._note("call", AssertionError("the test is marked expectedFailure and passes"))
 
 
+class _Failure(AssertionError):
+    """What every assertion of unittest raises."""
+
+    _judge_assert_: dict[str, str] = {}
+
+
+_Failure.__name__ = "AssertionError"
+unittest.TestCase.failureException = _Failure
+
+
 def _telling(name: str) -> None:
     """Lets an assertion of unittest carry both of its values."""
     plain = getattr(unittest.TestCase, name)
@@ -52,7 +62,7 @@ def _telling(name: str) -> None:
         try:
             plain(self, first, second, *args, **kwargs)
         except self.failureException as error:
-            if not hasattr(error, "_judge_assert_"):
+            if not error._judge_assert_:
                 error._judge_assert_ = {"actual": short_repr(first), "expected": short_repr(second)}
             raise
 
