@@ -76,8 +76,8 @@ static void a_failed_attempt_is_told_with_its_values(void **state)
     say(&screen, (struct agent_event){ .kind = EVENT_REPORT, .report = &report });
     text = seen(&screen);
     assert_non_null(strstr(text, "● attempt 1"));
-    assert_non_null(strstr(text, "failed: 1 of 2 tests"));
-    assert_non_null(strstr(text, "diagnosis   assertion"));
+    assert_non_null(strstr(text, "✓✗\n"));
+    assert_non_null(strstr(text, "● failed      1 of 2 tests; diagnosis: assertion\n"));
     assert_non_null(strstr(text, "test_minutes: expected 90, got ^[[31m0"));
     assert_null(strchr(text, '\x1b'));
     assert_null(strchr(text, '\r'));
@@ -91,12 +91,42 @@ static void a_terminal_has_a_status_line_that_goes_away(void **state)
 
     (void)state;
     open_screen(&screen, true);
-    say(&screen,
-        (struct agent_event){ .kind = EVENT_ASK, .name = "writing tests", .text = "scripted" });
+    say(&screen, (struct agent_event){ .kind = EVENT_ASK, .name = "tester", .text = "scripted" });
     text = seen(&screen);
-    assert_non_null(strstr(text, "writing tests: scripted"));
-    end = text + strlen(text) - strlen("\r\x1b[K");
-    assert_string_equal(end, "\r\x1b[K");
+    assert_non_null(strstr(text, "writing tests (scripted)"));
+    end = text + strlen(text) - strlen("\r\x1b[J");
+    assert_string_equal(end, "\r\x1b[J");
+}
+
+/* What comes next begins in the first of the lines that were drawn. */
+static void code_is_shown_as_it_streams_and_then_goes_away(void **state)
+{
+    struct screen screen;
+    const char *text;
+
+    (void)state;
+    open_screen(&screen, true);
+    say(&screen, (struct agent_event){ .kind = EVENT_ASK, .name = "coder", .text = "scripted" });
+    screen.view.drawn_ns = 0;
+    say(&screen, (struct agent_event){ .kind = EVENT_TEXT, .text = "def f():\n\treturn \x1b[2J" });
+    say(&screen, (struct agent_event){ .kind = EVENT_NOTE, .text = "so it is" });
+    text = seen(&screen);
+    assert_non_null(strstr(text, "│ def f():"));
+    assert_non_null(strstr(text, "│  return ^[[2J"));
+    assert_null(strstr(text, "\x1b[2J"));
+    assert_non_null(strstr(text, "\r\x1b[2A\x1b[J● note        so it is\n"));
+}
+
+static void an_answer_of_the_orchestrator_is_not_shown(void **state)
+{
+    struct screen screen;
+
+    (void)state;
+    open_screen(&screen, true);
+    say(&screen, (struct agent_event){ .kind = EVENT_ASK, .name = "orchestrator", .text = "m" });
+    screen.view.drawn_ns = 0;
+    say(&screen, (struct agent_event){ .kind = EVENT_TEXT, .text = "{\"action\"" });
+    assert_null(strstr(seen(&screen), "action"));
 }
 
 static void the_end_tells_what_it_took(void **state)
@@ -139,6 +169,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_failed_attempt_is_told_with_its_values),
         cmocka_unit_test(a_terminal_has_a_status_line_that_goes_away),
+        cmocka_unit_test(code_is_shown_as_it_streams_and_then_goes_away),
+        cmocka_unit_test(an_answer_of_the_orchestrator_is_not_shown),
         cmocka_unit_test(the_end_tells_what_it_took),
         cmocka_unit_test(tests_are_counted_by_class),
     };
