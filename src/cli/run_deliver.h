@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cli/run_deliver.h - what a task hands over: code and tests as files, and how to run them.
+ *
+ *    duration.py          the code, under the names that the contract has
+ *    pytest.ini           of a library: the delivered tests pass under plain pytest
+ *    tests/test_*.py
+ *    tests/cases.json     of a program
+ *
+ * Tests that were withdrawn stand in their files and are deselected in pytest.ini; of cases they
+ * are left out.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/cleanup.h"
+
+struct agent_outcome;
+struct buf;
+struct gb_err;
+
+struct deliverable_file {
+    char *path; /* below the directory that it goes to */
+    char *text;
+    size_t len;
+    bool is_test;
+};
+
+struct deliverable {
+    struct deliverable_file *items;
+    size_t n;
+};
+
+/* Files that a task without any code does not have: n is 0 then. */
+int deliverable_make(const struct agent_outcome *outcome, struct deliverable *ret,
+                     struct gb_err *err);
+void deliverable_clear(struct deliverable *deliverable);
+
+#define cleanup_deliverable cleanup_with(deliverable_clear)
+
+/* Can --out be this directory?  It is missing or empty, or is_forced.  *ret is its absolute path,
+ * the caller's to free. */
+int deliver_check(const char *dir, bool is_forced, char **ret, struct gb_err *err);
+
+/* Writes the files below dir, which is made where it is missing; no link is followed there.  Each
+ * file is replaced whole or not at all.  Unless is_forced, a file that is there with contents that
+ * are neither the same nor in known (path, digest, path, digest, …, NULL; may be NULL) is not
+ * replaced: nothing is written and the error names it. */
+int deliver_write(const struct deliverable *deliverable, const char *dir, bool is_forced,
+                  char *const *known, struct gb_err *err);
+
+/* A line for a shell that runs what lies in dir, and one that tests it; nothing where there is no
+ * such line. */
+int deliver_run_line(const struct agent_outcome *outcome, const char *dir, struct buf *ret);
+int deliver_test_line(const struct agent_outcome *outcome, const char *dir, struct buf *ret);
+
+/* The text as one word of a shell. */
+int shell_word(const char *text, struct buf *ret);

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cli/test_table.c - the tests of a task, counted by class. */
+#include "cli/test_table.h"
+
+#include <string.h>
+
+#include "agent/task.h"
+#include "base/buf.h"
+
+static const struct judge_row *row_of(const struct judge_report *report, const char *id)
+{
+    for (size_t i = 0; i < report->n_rows; i++)
+        if (strcmp(report->rows[i].id, id) == 0)
+            return &report->rows[i];
+    return NULL;
+}
+
+enum column {
+    COLUMN_PASSED,
+    COLUMN_FAILED,
+    COLUMN_WITHDRAWN,
+    COLUMN_HELD_BACK,
+    N_COLUMNS,
+};
+
+static void count(const struct agent_outcome *outcome, unsigned counts[N_CLASSES][N_COLUMNS])
+{
+    for (size_t i = 0; i < outcome->tests.n; i++) {
+        const struct judge_test *test = &outcome->tests.items[i];
+        const struct judge_row *row = row_of(&outcome->report, test->id);
+        unsigned *counted = counts[test->class];
+
+        counted[COLUMN_HELD_BACK] += test->origin == ORIGIN_HELD_BACK;
+        if (test->is_withdrawn)
+            counted[COLUMN_WITHDRAWN]++;
+        else if (row && row->result == TEST_PASSED)
+            counted[COLUMN_PASSED]++;
+        else if (row)
+            counted[COLUMN_FAILED]++;
+    }
+}
+
+int test_table(const struct agent_outcome *outcome, struct buf *ret)
+{
+    unsigned counts[N_CLASSES][N_COLUMNS] = { 0 };
+    unsigned sums[N_COLUMNS] = { 0 };
+
+    count(outcome, counts);
+    (void)buf_printf(ret, "%-8s %7s %7s %10s %10s\n", "", "passed", "failed", "withdrawn",
+                     "held back");
+    for (int class = 0; class < N_CLASSES; class ++) {
+        const unsigned *c = counts[class];
+
+        (void)buf_printf(ret, "%-8s %7u %7u %10u %10u\n", test_class_name((enum test_class) class),
+                         c[COLUMN_PASSED], c[COLUMN_FAILED], c[COLUMN_WITHDRAWN],
+                         c[COLUMN_HELD_BACK]);
+        for (int i = 0; i < N_COLUMNS; i++)
+            sums[i] += c[i];
+    }
+    return buf_printf(ret, "%-8s %7u %7u %10u %10u", "all", sums[COLUMN_PASSED],
+                      sums[COLUMN_FAILED], sums[COLUMN_WITHDRAWN], sums[COLUMN_HELD_BACK]);
+}
