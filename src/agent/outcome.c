@@ -109,6 +109,7 @@ int agent_outcome_text(const struct agent_spec *spec, const struct agent_outcome
 
     json_writer_init(&w, ret, false);
     json_object_begin(&w, NULL);
+    json_put_u64(&w, "schema", 1);
     json_put_str(&w, "id", spec->id);
     json_put_str(&w, "objective", spec->objective);
     json_put_str(&w, "state", outcome->is_waiting ? "waiting" : "done");

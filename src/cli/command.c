@@ -16,7 +16,8 @@
 #define HELP_MAX 65536
 
 static const struct cmd *const commands[] = {
-    &cmd_exec, &cmd_doctor, &cmd_models, &cmd_config_show, &cmd_config_trust, &cmd_version, NULL,
+    &cmd_run,    &cmd_runs_list, &cmd_runs_show,   &cmd_runs_answer,  &cmd_runs_rm, &cmd_exec,
+    &cmd_doctor, &cmd_models,    &cmd_config_show, &cmd_config_trust, &cmd_version, NULL,
 };
 
 const struct cmd *command_at(size_t n)

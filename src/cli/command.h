@@ -39,6 +39,11 @@ extern const struct cmd cmd_config_trust;
 extern const struct cmd cmd_doctor;
 extern const struct cmd cmd_exec;
 extern const struct cmd cmd_models;
+extern const struct cmd cmd_run;
+extern const struct cmd cmd_runs_answer;
+extern const struct cmd cmd_runs_list;
+extern const struct cmd cmd_runs_rm;
+extern const struct cmd cmd_runs_show;
 extern const struct cmd cmd_version;
 
 /* The n-th command, NULL behind the last. */

@@ -252,34 +252,27 @@ static void on_attempt(struct view *view, const struct agent_event *event)
     tell(view, TERM_BOLD, label, event->text ? event->text : "");
 }
 
-/* What a role does, for people; of others their name. */
-static const struct {
-    const char *role;
-    const char *what;
-    bool shows_tail; /* it writes something that people read */
-} roles[] = {
-    { "orchestrator", "thinking about the task", false },
-    { "coder", "writing code", true },
-    { "tester", "writing tests", true },
-};
+/* Answers that people read as they come; the others are JSON or prose. */
+static bool is_read(const char *what)
+{
+    static const char *const read[] = { "writing code", "mending code", "writing tests",
+                                        "adding tests" };
+
+    for (size_t i = 0; i < N_ELEMENTS(read); i++)
+        if (strcmp(what, read[i]) == 0)
+            return true;
+    return false;
+}
 
 static void on_ask(struct view *view, const struct agent_event *event)
 {
     char line[sizeof(view->doing)];
-    const char *name = event->name ? event->name : "";
-    const char *what = name;
-    bool shows_tail = false;
+    const char *what = event->name ? event->name : "asking";
 
-    for (size_t i = 0; i < N_ELEMENTS(roles); i++) {
-        if (strcmp(name, roles[i].role) == 0) {
-            what = roles[i].what;
-            shows_tail = roles[i].shows_tail;
-        }
-    }
-    (void)snprintf(line, sizeof(line), "%s (%.60s)", what, event->text ? event->text : "");
+    (void)snprintf(line, sizeof(line), "%.30s (%.60s)", what, event->text ? event->text : "");
     buf_reset(&view->marks);
     doing(view, line);
-    view->shows_tail = shows_tail;
+    view->shows_tail = is_read(what);
 }
 
 static void add_to_tail(struct view *view, char c)

@@ -157,8 +157,9 @@ static void a_program_has_its_cases_without_those_withdrawn(void **state)
     make_outcome(&outcome, "{\"kind\":\"program\",\"language\":\"python\",\"files\":[\"m.py\"],"
                            "\"summary\":\"s\"}");
     put(&outcome.code, "m.py", "print(1)\n");
-    outcome.tests.cases = strdup("[{\"name\":\"one\",\"class\":\"normal\",\"expect\":{\"stdout\":\"1\"}},"
-                                 "{\"name\":\"two\",\"class\":\"edge\",\"expect\":{\"stdout\":\"2\"}}]");
+    outcome.tests.cases =
+        strdup("[{\"name\":\"one\",\"class\":\"normal\",\"expect\":{\"stdout\":\"1\"}},"
+               "{\"name\":\"two\",\"class\":\"edge\",\"expect\":{\"stdout\":\"2\"}}]");
     add_test(&outcome, "one", CLASS_NORMAL, TEST_PASSED);
     add_test(&outcome, "two", CLASS_EDGE, TEST_FAILED);
     outcome.tests.items[1].is_withdrawn = true;

@@ -91,7 +91,8 @@ static void a_terminal_has_a_status_line_that_goes_away(void **state)
 
     (void)state;
     open_screen(&screen, true);
-    say(&screen, (struct agent_event){ .kind = EVENT_ASK, .name = "tester", .text = "scripted" });
+    say(&screen,
+        (struct agent_event){ .kind = EVENT_ASK, .name = "writing tests", .text = "scripted" });
     text = seen(&screen);
     assert_non_null(strstr(text, "writing tests (scripted)"));
     end = text + strlen(text) - strlen("\r\x1b[J");
@@ -106,7 +107,8 @@ static void code_is_shown_as_it_streams_and_then_goes_away(void **state)
 
     (void)state;
     open_screen(&screen, true);
-    say(&screen, (struct agent_event){ .kind = EVENT_ASK, .name = "coder", .text = "scripted" });
+    say(&screen,
+        (struct agent_event){ .kind = EVENT_ASK, .name = "writing code", .text = "scripted" });
     screen.view.drawn_ns = 0;
     say(&screen, (struct agent_event){ .kind = EVENT_TEXT, .text = "def f():\n\treturn \x1b[2J" });
     say(&screen, (struct agent_event){ .kind = EVENT_NOTE, .text = "so it is" });
@@ -117,13 +119,13 @@ static void code_is_shown_as_it_streams_and_then_goes_away(void **state)
     assert_non_null(strstr(text, "\r\x1b[2A\x1b[J● note        so it is\n"));
 }
 
-static void an_answer_of_the_orchestrator_is_not_shown(void **state)
+static void a_plan_is_not_shown_as_it_comes(void **state)
 {
     struct screen screen;
 
     (void)state;
     open_screen(&screen, true);
-    say(&screen, (struct agent_event){ .kind = EVENT_ASK, .name = "orchestrator", .text = "m" });
+    say(&screen, (struct agent_event){ .kind = EVENT_ASK, .name = "planning", .text = "m" });
     screen.view.drawn_ns = 0;
     say(&screen, (struct agent_event){ .kind = EVENT_TEXT, .text = "{\"action\"" });
     assert_null(strstr(seen(&screen), "action"));
@@ -170,7 +172,7 @@ int main(void)
         cmocka_unit_test(a_failed_attempt_is_told_with_its_values),
         cmocka_unit_test(a_terminal_has_a_status_line_that_goes_away),
         cmocka_unit_test(code_is_shown_as_it_streams_and_then_goes_away),
-        cmocka_unit_test(an_answer_of_the_orchestrator_is_not_shown),
+        cmocka_unit_test(a_plan_is_not_shown_as_it_comes),
         cmocka_unit_test(the_end_tells_what_it_took),
         cmocka_unit_test(tests_are_counted_by_class),
     };

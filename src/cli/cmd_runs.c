@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cli/cmd_runs.c - `glovebox runs`: the tasks that the store remembers.
+ *
+ * A task that is neither done nor waiting is running when a process holds its lock, else it was
+ * interrupted and can be resumed.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "cli/command.h"
+#include "cli/run_args.h"
+#include "cli/run_end.h"
+#include "cli/run_session.h"
+#include "cli/term.h"
+#include "cli/term_filter.h"
+#include "json/writer.h"
+#include "store/store.h"
+
+#define TEXT_MAX     (128 << 20)
+#define LIST_DEFAULT 20
+#define ID_SHOWN     10
+#define DATE_SIZE    32
+
+struct runs_args {
+    bool is_json;
+    bool is_all;
+};
+
+#define AT(field) .offset = offsetof(struct runs_args, field)
+static const struct opt list_options[] = {
+    { OPT_FLAG, "all", 'a', AT(is_all), NULL, "all of them, not only the last 20" },
+    { OPT_FLAG, "json", 0, AT(is_json), NULL, "one JSON document, with all of them" },
+    { OPT_KEY, .key = KEY_COLOR },
+    OPT_HELP_ROW,
+    { 0 },
+};
+
+static const struct opt show_options[] = {
+    { OPT_FLAG, "json", 0, AT(is_json), NULL, "one JSON document, with that of the run" },
+    { OPT_KEY, .key = KEY_COLOR },
+    OPT_HELP_ROW,
+    { 0 },
+};
+
+static const struct opt remove_options[] = {
+    { OPT_KEY, .key = KEY_COLOR },
+    OPT_HELP_ROW,
+    { 0 },
+};
+
+/* ---- states --------------------------------------------------------------------------------- */
+
+enum state {
+    STATE_RUNNING,
+    STATE_INTERRUPTED,
+    STATE_WAITING,
+    STATE_DONE,
+};
+
+static const char *const state_names[] = {
+    [STATE_RUNNING] = "running",
+    [STATE_INTERRUPTED] = "interrupted",
+    [STATE_WAITING] = "waiting",
+    [STATE_DONE] = "done",
+};
+
+/* Whoever works on a task holds its lock; taking it for a moment tells. */
+static enum state state_of(struct store *store, const struct store_task *task)
+{
+    int fd = -1;
+
+    if (task->state == TASK_DONE)
+        return STATE_DONE;
+    if (store_task_lock(store, task->id, &fd, NULL) == -EBUSY)
+        return STATE_RUNNING;
+    store_task_unlock(store, task->id, &fd);
+    return task->state == TASK_WAITING ? STATE_WAITING : STATE_INTERRUPTED;
+}
+
+/* A task that is done shows how. */
+static const char *word_of(enum state state, const struct run_summary *summary)
+{
+    return state == STATE_DONE && summary->outcome ? summary->outcome : state_names[state];
+}
+
+static enum term_style style_of(enum state state, const struct run_summary *summary)
+{
+    if (state == STATE_RUNNING)
+        return TERM_BOLD;
+    if (state != STATE_DONE)
+        return TERM_YELLOW;
+    return summary->outcome && strcmp(summary->outcome, "passed") == 0 ? TERM_GREEN : TERM_RED;
+}
+
+/* In the time of the place. */
+static const char *date_text(uint64_t ms, char text[static DATE_SIZE])
+{
+    time_t seconds = (time_t)(ms / 1000);
+    struct tm parts;
+
+    if (!localtime_r(&seconds, &parts) || strftime(text, DATE_SIZE, "%Y-%m-%d %H:%M", &parts) == 0)
+        text[0] = '\0';
+    return text;
+}
+
+/* ---- list ----------------------------------------------------------------------------------- */
+
+static void put_json_head(struct json_writer *w, const struct store_task *task, enum state state,
+                          const struct run_summary *summary)
+{
+    json_put_str(w, "id", task->id);
+    json_put_str(w, "state", state_names[state]);
+    json_put_str(w, "outcome", summary->outcome);
+    json_put_str(w, "reason", summary->reason);
+    json_put_str(w, "question", summary->question);
+    json_put_str(w, "objective", task->objective);
+    json_put_str(w, "folder", task->folder);
+    json_put_str(w, "delivered", summary->delivered);
+    json_put_str(w, "parent", task->parent);
+    json_put_u64(w, "created_ms", task->created_ms);
+    json_put_u64(w, "changed_ms", task->changed_ms);
+}
+
+static void list_json(struct store *store, const struct store_task *tasks, size_t n,
+                      struct buf *ret)
+{
+    struct json_writer w;
+
+    json_writer_init(&w, ret, true);
+    json_object_begin(&w, NULL);
+    json_put_u64(&w, "schema", 1);
+    json_array_begin(&w, "runs");
+    for (size_t i = 0; i < n; i++) {
+        cleanup_summary struct run_summary summary = { 0 };
+
+        run_summary_parse(tasks[i].outcome, &summary);
+        json_object_begin(&w, NULL);
+        put_json_head(&w, &tasks[i], state_of(store, &tasks[i]), &summary);
+        json_object_end(&w);
+    }
+    json_array_end(&w);
+    json_object_end(&w);
+    (void)json_writer_end(&w);
+}
+
+/* As much of its first line as the terminal has room for. */
+static void put_objective(const struct store_task *task, const struct term *term, struct buf *ret)
+{
+    size_t used = ID_SHOWN + 2 + 16 + 2 + 11 + 2;
+    size_t room = term->width > used + 20 ? term->width - used : 20;
+    const char *text = task->objective + strspn(task->objective, " \t\r\n");
+    size_t len = strcspn(text, "\n");
+    bool is_cut = text[len];
+
+    if (len > room - 1) {
+        is_cut = true;
+        len = room - 1;
+        while (len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80)
+            len--;
+    }
+    (void)term_filter_line(text, len, ret);
+    (void)buf_puts(ret, is_cut ? "…\n" : "\n");
+}
+
+static void list_text(struct store *store, const struct store_task *tasks, size_t n,
+                      const struct term *term, struct buf *ret)
+{
+    for (size_t i = 0; i < n; i++) {
+        cleanup_summary struct run_summary summary = { 0 };
+        enum state state = state_of(store, &tasks[i]);
+        char date[DATE_SIZE];
+
+        run_summary_parse(tasks[i].outcome, &summary);
+        (void)buf_printf(ret, "%.*s  %s  %s%-11s%s  ", ID_SHOWN, tasks[i].id,
+                         date_text(tasks[i].created_ms, date),
+                         term_on(term, style_of(state, &summary)), word_of(state, &summary),
+                         term_off(term));
+        put_objective(&tasks[i], term, ret);
+        if (state == STATE_INTERRUPTED)
+            (void)buf_printf(ret, "%*sglovebox run --resume %.*s\n", ID_SHOWN + 2, "", ID_SHOWN,
+                             tasks[i].id);
+        else if (state == STATE_WAITING)
+            (void)buf_printf(ret, "%*sglovebox runs answer %.*s \"...\"\n", ID_SHOWN + 2, "",
+                             ID_SHOWN, tasks[i].id);
+    }
+}
+
+/* Everything that the commands here need: settings and store. */
+struct opened {
+    struct runs_args args;
+    struct parsed parsed;
+    struct settings settings;
+    struct store *store;
+    struct term term;
+};
+
+static void opened_clear(struct opened *opened)
+{
+    store_close(&opened->store);
+    settings_clear(&opened->settings);
+    parsed_clear(&opened->parsed);
+}
+
+/* 1 when help was wanted. */
+static int open_store(const struct call *call, struct opened *ret, struct gb_err *err)
+{
+    int r = command_parse(call, &ret->args, &ret->parsed, err);
+
+    if (r == 0)
+        r = command_settings(call, &ret->parsed, &ret->settings, err);
+    if (r != 0)
+        return r;
+    if (ret->parsed.has_rest)
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "unexpected argument '--'");
+    if (!ret->settings.state_dir)
+        return gb_fail(err, -ENOENT, GB_BLAME_CALLER,
+                       "there is no place that remembers tasks" GB_REMEDY
+                       "set HOME, XDG_STATE_HOME or GLOVEBOX_STATE_DIR");
+    term_init(&ret->term, STDOUT_FILENO, ret->settings.color, call->env);
+    return store_open(ret->settings.state_dir, &ret->store, err);
+}
+
+static int list_with(struct opened *opened, struct gb_err *err)
+{
+    bool is_all = opened->args.is_all || opened->args.is_json;
+    cleanup_buf struct buf text = BUF_INIT(TEXT_MAX);
+    struct store_task *tasks = NULL;
+    size_t n = 0;
+    int r = command_no_operands(&opened->parsed, err);
+
+    if (r == 0)
+        r = store_task_list(opened->store, is_all ? STORE_LIST_MAX : LIST_DEFAULT, &tasks, &n, err);
+    if (r < 0)
+        return r;
+    if (opened->args.is_json)
+        list_json(opened->store, tasks, n, &text);
+    else
+        list_text(opened->store, tasks, n, &opened->term, &text);
+    store_tasks_free(tasks, n);
+    if (text.len == 0 && buf_error(&text) == 0) {
+        (void)dprintf(STDERR_FILENO, "No tasks yet; glovebox run \"TASK\" begins one.\n");
+        return 0;
+    }
+    return command_print(&text, err);
+}
+
+static int list_call(const struct call *call, struct gb_err *err)
+{
+    cleanup_with(opened_clear) struct opened opened = { 0 };
+    int r = open_store(call, &opened, err);
+
+    return r != 0 ? (r > 0 ? 0 : r) : list_with(&opened, err);
+}
+
+/* ---- show ----------------------------------------------------------------------------------- */
+
+static void show_json(const struct store_task *task, enum state state,
+                      const struct run_summary *summary, const struct buf *document,
+                      struct buf *ret)
+{
+    struct json_writer w;
+
+    json_writer_init(&w, ret, false);
+    json_object_begin(&w, NULL);
+    json_put_u64(&w, "schema", 1);
+    put_json_head(&w, task, state, summary);
+    if (document->len > 0)
+        json_put_raw(&w, "document", document->data);
+    else
+        json_put_null(&w, "document");
+    json_object_end(&w);
+    (void)json_writer_end(&w);
+    (void)buf_putc(ret, '\n');
+}
+
+/* A label, and text in as many lines as it has. */
+static void put_field(const struct term *term, const char *label, const char *text, struct buf *ret)
+{
+    for (const char *line = text; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        (void)buf_printf(ret, "%s%-10s%s ", term_on(term, TERM_BOLD), label, term_off(term));
+        (void)term_filter_line(line, strcspn(line, "\n"), ret);
+        (void)buf_putc(ret, '\n');
+        label = "";
+    }
+}
+
+static void put_next(const struct term *term, const struct store_task *task, enum state state,
+                     struct buf *ret)
+{
+    static const char *const forms[] = {
+        [STATE_RUNNING] = NULL,
+        [STATE_INTERRUPTED] = "glovebox run --resume %s",
+        [STATE_WAITING] = "glovebox runs answer %s \"...\"",
+        [STATE_DONE] = "glovebox run --continue %s \"...\"",
+    };
+    cleanup_buf struct buf line = BUF_INIT(256);
+    const char *hole = forms[state] ? strstr(forms[state], "%s") : NULL;
+
+    if (!hole)
+        return;
+    (void)buf_printf(&line, "%.*s%s%s", (int)(hole - forms[state]), forms[state], task->id,
+                     hole + 2);
+    put_field(term, "next", line.data, ret);
+}
+
+static void show_text(const struct store_task *task, enum state state,
+                      const struct run_summary *summary, const struct term *term, struct buf *ret)
+{
+    char date[DATE_SIZE];
+
+    put_field(term, "task", task->id, ret);
+    put_field(term, "state", word_of(state, summary), ret);
+    put_field(term, "begun", date_text(task->created_ms, date), ret);
+    put_field(term, "changed", date_text(task->changed_ms, date), ret);
+    if (task->parent)
+        put_field(term, "continues", task->parent, ret);
+    put_field(term, "objective", task->objective, ret);
+    if (summary->reason)
+        put_field(term, "reason", summary->reason, ret);
+    if (summary->question)
+        put_field(term, "question", summary->question, ret);
+    if (task->folder)
+        put_field(term, "folder", task->folder, ret);
+    if (summary->delivered)
+        put_field(term, "delivered", summary->delivered, ret);
+    put_next(term, task, state, ret);
+}
+
+static int show_task(struct opened *opened, const struct store_task *task, struct gb_err *err)
+{
+    cleanup_buf struct buf text = BUF_INIT(TEXT_MAX);
+    cleanup_buf struct buf document = BUF_INIT(STORE_OUTPUT_MAX);
+    cleanup_summary struct run_summary summary = { 0 };
+    enum state state = state_of(opened->store, task);
+    int r = run_end_document(opened->store, task->id, &document, err);
+
+    if (r < 0)
+        return r;
+    run_summary_parse(task->outcome, &summary);
+    if (opened->args.is_json)
+        show_json(task, state, &summary, &document, &text);
+    else
+        show_text(task, state, &summary, &opened->term, &text);
+    return command_print(&text, err);
+}
+
+static int show_call(const struct call *call, struct gb_err *err)
+{
+    cleanup_with(opened_clear) struct opened opened = { 0 };
+    struct store_task task = { 0 };
+    int r = open_store(call, &opened, err);
+
+    if (r != 0)
+        return r > 0 ? 0 : r;
+    if (opened.parsed.n_operands != 1)
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "name one task: 'glovebox runs list'");
+    r = store_task_get(opened.store, opened.parsed.operands[0], &task, err);
+    if (r == 0)
+        r = show_task(&opened, &task, err);
+    store_task_clear(&task);
+    return r;
+}
+
+/* ---- rm ------------------------------------------------------------------------------------- */
+
+static int remove_one(struct store *store, const char *prefix, struct gb_err *err)
+{
+    struct store_task task = { 0 };
+    int r = store_task_get(store, prefix, &task, err);
+
+    if (r == 0)
+        r = store_task_remove(store, task.id, err);
+    if (r == -EBUSY)
+        r = gb_fail(err, r, GB_BLAME_CALLER, "%s is being worked on; stop that first", task.id);
+    if (r == 0 && task.folder && access(task.folder, F_OK) == 0)
+        (void)dprintf(STDERR_FILENO, "%s is forgotten; its folder stays: %s\n", task.id,
+                      task.folder);
+    store_task_clear(&task);
+    return r;
+}
+
+static int remove_call(const struct call *call, struct gb_err *err)
+{
+    cleanup_with(opened_clear) struct opened opened = { 0 };
+    int r = open_store(call, &opened, err);
+
+    if (r != 0)
+        return r > 0 ? 0 : r;
+    if (opened.parsed.n_operands == 0)
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "which task? 'glovebox runs list'");
+    for (size_t i = 0; r == 0 && i < opened.parsed.n_operands; i++)
+        r = remove_one(opened.store, opened.parsed.operands[i], err);
+    return r;
+}
+
+/* ---- answer --------------------------------------------------------------------------------- */
+
+struct answer_args {
+    struct run_args run;
+    bool is_json;
+    bool is_jsonl;
+};
+
+#undef AT
+#define AT(field) .offset = offsetof(struct answer_args, field)
+static const struct opt answer_options[] = {
+    { OPT_TEXT, "record", 0, AT(run.record), "FILE", "write everything that happens to a file" },
+    { OPT_FLAG, "plain", 0, AT(run.is_plain), NULL, "line by line, also on a terminal" },
+    { OPT_FLAG, "json", 0, AT(is_json), NULL, "one JSON document on stdout at the end" },
+    { OPT_FLAG, "jsonl", 0, AT(is_jsonl), NULL, "one JSON event a line on stdout as it happens" },
+    { OPT_KEY, .key = KEY_MODEL },
+    { OPT_KEY, .key = KEY_BASE_URL },
+    { OPT_KEY, .key = KEY_COLOR },
+    OPT_HELP_ROW,
+    { 0 },
+};
+
+static int answer_given(const struct call *call, struct answer_args *args,
+                        const struct parsed *parsed, struct gb_err *err)
+{
+    if (parsed->n_operands != 2 || parsed->has_rest)
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
+                       "name a task and an answer: glovebox runs answer ID \"...\"");
+    if (strspn(parsed->operands[1], " \t\r\n") == strlen(parsed->operands[1]))
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "the answer is empty");
+    if (args->is_json && args->is_jsonl)
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "--json and --jsonl exclude each other");
+    args->run.resume = parsed->operands[0];
+    args->run.answer = parsed->operands[1];
+    args->run.style = args->is_json    ? RUN_STYLE_JSON
+                      : args->is_jsonl ? RUN_STYLE_JSONL
+                                       : RUN_STYLE_PEOPLE;
+    return run_task(call, &args->run, err);
+}
+
+static int answer_call(const struct call *call, struct gb_err *err)
+{
+    struct answer_args args = { 0 };
+    struct parsed parsed = { 0 };
+    int r = command_parse(call, &args, &parsed, err);
+
+    args.run.parsed = &parsed;
+    if (r == 0)
+        r = answer_given(call, &args, &parsed, err);
+    else if (r > 0)
+        r = 0;
+    if (r < 0)
+        run_refused(&args.run, err);
+    parsed_clear(&parsed);
+    return r;
+}
+
+/* ---- the commands --------------------------------------------------------------------------- */
+
+const struct cmd cmd_runs_list = {
+    .name = "runs list",
+    .help = "List tasks, the newest first",
+    .usages = { "[OPTIONS]" },
+    .options = list_options,
+    .run = list_call,
+};
+
+const struct cmd cmd_runs_show = {
+    .name = "runs show",
+    .help = "Show one task: where it stands and where its result lies",
+    .usages = { "[OPTIONS] ID" },
+    .options = show_options,
+    .run = show_call,
+};
+
+const struct cmd cmd_runs_rm = {
+    .name = "runs rm",
+    .help = "Forget tasks; their folders stay",
+    .usages = { "[OPTIONS] ID..." },
+    .options = remove_options,
+    .run = remove_call,
+};
+
+const struct cmd cmd_runs_answer = {
+    .name = "runs answer",
+    .help = "Answer the question that a task waits with, and go on with it",
+    .usages = { "[OPTIONS] ID ANSWER" },
+    .options = answer_options,
+    .run = answer_call,
+};

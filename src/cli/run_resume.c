@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cli/run_resume.c - going on with a task that was begun: by its id, or by its folder. */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/folder.h"
+#include "base/err.h"
+#include "cli/run_args.h"
+#include "cli/run_session.h"
+
+/* What the order has fixed. */
+static const enum key_id fixed[] = {
+    KEY_EFFORT,     KEY_ASK,      KEY_CANDIDATES, KEY_MAX_STEPS, KEY_MAX_ATTEMPTS,
+    KEY_MAX_TOKENS, KEY_MAX_COST, KEY_MAX_TIME,   KEY_RUNS_DIR,
+};
+
+static int check_flags(const struct run_args *args, struct gb_err *err)
+{
+    for (size_t i = 0; i < args->parsed->n_flags; i++)
+        for (size_t k = 0; k < N_ELEMENTS(fixed); k++)
+            if (args->parsed->flags[i].key == fixed[k])
+                return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
+                               "--%s cannot be changed in a task that is resumed",
+                               key_at(fixed[k])->flag);
+    return 0;
+}
+
+/* The result is there: say where. */
+static int already_done(const struct store_task *task, struct gb_err *err)
+{
+    cleanup_summary struct run_summary summary = { 0 };
+
+    run_summary_parse(task->outcome, &summary);
+    return gb_fail(err, -EALREADY, GB_BLAME_CALLER,
+                   "%s has ended (%s); its result lies in %s" GB_REMEDY
+                   "glovebox run --continue %s \"...\" goes on from there",
+                   task->id, summary.outcome ? summary.outcome : "done",
+                   summary.delivered ? summary.delivered
+                   : task->folder    ? task->folder
+                                     : "the store",
+                   task->id);
+}
+
+static int check_state(const struct run_session *session, struct gb_err *err)
+{
+    const struct store_task *task = &session->task;
+
+    if (task->state == TASK_DONE)
+        return already_done(task, err);
+    if (session->args->answer && task->state != TASK_WAITING)
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
+                       "%s does not wait for an answer" GB_REMEDY "glovebox run --resume %s",
+                       task->id, task->id);
+    return 0;
+}
+
+/* Looked at once more when it is ours: another process may have ended it meanwhile. */
+static int take_task(struct run_session *session, const char *prefix, struct gb_err *err)
+{
+    struct store_task *task = &session->task;
+    struct store_task again = { 0 };
+    int r = store_task_get(session->store, prefix, task, err);
+
+    if (r == 0)
+        r = check_state(session, err);
+    if (r < 0)
+        return r;
+    r = store_task_lock(session->store, task->id, &session->lock_fd, err);
+    if (r == -EBUSY)
+        return gb_fail(err, r, GB_BLAME_CALLER, "%s is being worked on by another process",
+                       task->id);
+    if (r == 0)
+        r = store_task_get(session->store, task->id, &again, err);
+    if (r < 0)
+        return r;
+    store_task_clear(task);
+    *task = again;
+    return check_state(session, err);
+}
+
+/* Of a task that continues another: whose files in --out may be replaced. */
+static int take_parent(struct run_session *session, struct gb_err *err)
+{
+    int r = 0;
+
+    if (session->task.parent)
+        r = run_end_get(session->store, session->task.parent, &session->parent, err);
+    return r < 0 ? r : 0;
+}
+
+/* A folder that is gone does not stop a task: nothing in it is read back. */
+static int open_folder(struct run_session *session, struct gb_err *err)
+{
+    int r = session->task.folder ? folder_open(session->task.folder, &session->folder, err) : 0;
+
+    if (r == -ENOENT || r == -ENOTDIR) {
+        *err = (struct gb_err){ 0 };
+        r = 0;
+    }
+    return r;
+}
+
+static int resume_id(struct run_session *session, const char *prefix, struct gb_err *err)
+{
+    int r = check_flags(session->args, err);
+
+    if (r == 0)
+        r = take_task(session, prefix, err);
+    if (r == 0)
+        r = run_options_parse(session->task.options, &session->options, err);
+    if (r == 0)
+        r = take_parent(session, err);
+    if (r == 0)
+        r = run_session_prepare(session, session->options.host.flags, err);
+    if (r == 0)
+        r = open_folder(session, err);
+    if (r == 0)
+        r = store_task_state(session->store, session->task.id, TASK_RUNNING, NULL, err);
+    return r;
+}
+
+/* The task whose folder this is; *ret stays NULL when the store has none. */
+static int find_by_folder(struct store *store, const char *folder, char **ret, struct gb_err *err)
+{
+    struct store_task *tasks = NULL;
+    size_t n = 0;
+    int r = store_task_list(store, STORE_LIST_MAX, &tasks, &n, err);
+
+    for (size_t i = 0; r == 0 && !*ret && i < n; i++) {
+        if (!tasks[i].folder || strcmp(tasks[i].folder, folder) != 0)
+            continue;
+        *ret = strdup(tasks[i].id);
+        if (!*ret)
+            r = gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+    }
+    store_tasks_free(tasks, n);
+    return r;
+}
+
+static int resume_folder(struct run_session *session, struct gb_err *err)
+{
+    const char *dir = session->args->resume_from;
+    cleanup_free char *path = realpath(dir, NULL);
+    cleanup_free char *id = NULL;
+    int r;
+
+    if (!path)
+        return gb_fail(err, -errno, GB_BLAME_CALLER, "--resume_from: '%.200s': %s", dir,
+                       strerror(errno));
+    r = find_by_folder(session->store, path, &id, err);
+    if (r < 0)
+        return r;
+    if (id)
+        return resume_id(session, id, err);
+    r = run_session_prepare(session, NULL, err);
+    return r < 0 ? r : run_begin(session, err);
+}
+
+int run_resume(struct run_session *session, struct gb_err *err)
+{
+    return session->args->resume ? resume_id(session, session->args->resume, err)
+                                 : resume_folder(session, err);
+}

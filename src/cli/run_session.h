@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cli/run_session.h - one life of a task: from the command to its end, or to the next life.
+ *
+ *    run_begin()    a new task             ┐
+ *    run_resume()   one that was begun     ├─► run_task(): journal, contents, agent_run(), the end
+ *    run_replay()   a recording            ┘
+ *
+ * For the files of `glovebox run`.  A session belongs to one thread.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "agent/task.h"
+#include "box/box.h"
+#include "cli/run_contents.h"
+#include "cli/run_end.h"
+#include "cli/run_order.h"
+#include "cli/run_people.h"
+#include "cli/view.h"
+#include "conf/models.h"
+#include "conf/settings.h"
+#include "store/store.h"
+
+struct call;
+struct run_args;
+struct secrets;
+
+struct run_session {
+    const struct call *call;
+    const struct run_args *args;
+    int signals; /* readable when the task is to stop */
+
+    struct settings settings;
+    struct secrets *secrets;
+    struct models choices;
+    struct model *models[N_ROLES]; /* the same one may stand for several */
+    struct box_spec box;
+
+    /* NULL, and not locked, in a replay. */
+    struct store *store;
+    struct store_task task;
+    int lock_fd;
+    struct folder *folder;
+    struct run_options options;
+    struct run_end parent; /* of a task that continues another */
+
+    struct journal *journal;
+    struct run_order order;
+    struct run_contents contents;
+    struct run_people people;
+    struct view view;
+    bool has_view;
+    struct agent_spec spec;
+    struct agent_outcome outcome;
+};
+
+/* Settings and everything that can be told to be wrong before a task is touched: backend, models,
+ * keys, search.  flags: of the life before, NULL for none. */
+int run_session_prepare(struct run_session *session, char *const *flags, struct gb_err *err);
+
+/* The store of these settings. */
+int run_session_store(struct run_session *session, struct gb_err *err);
+
+/* Each leaves the session with a task that is locked, and its folder open. */
+int run_begin(struct run_session *session, struct gb_err *err);
+int run_resume(struct run_session *session, struct gb_err *err);
