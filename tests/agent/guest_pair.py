@@ -136,8 +136,8 @@ def judge(folder, code, tests, *more, server=("--fork",), fresh=True):
     more = ("--batch", *more) if fresh and "--collect" not in more else more
     server = server if fresh else tuple(word for word in server if word != "--fork")
 
-    runner = _starter([GUEST / "judge_runner.py", *options(nonce, code, tests, more)], folder)
-    server = _starter([GUEST / "judge_server.py", "--code", "code", *server], folder)
+    runner = _starter([_pack("judge_runner")[0], *options(nonce, code, tests, more)], folder)
+    server = _starter([_pack("judge_server")[0], "--code", "code", *server], folder)
     with _crossed(runner, server) as running:
         return _outcome(nonce, running)
 
@@ -161,7 +161,7 @@ def judge_against(folder, script, tests, *more):
     """A server that a test wrote: Python text with `read()` and `say(bytes)`."""
     lay_out(folder, {}, tests)
     nonce = secrets.token_hex(8)
-    words = [GUEST / "judge_runner.py", *options(nonce, {"target.py": ""}, tests, more)]
+    words = [_pack("judge_runner")[0], *options(nonce, {"target.py": ""}, tests, more)]
     runner = _starter(words, folder)
     server = _starter(["-c", FAKE_SERVER + script], folder)
     with _crossed(runner, server) as running:
@@ -172,7 +172,7 @@ def collect(folder, code, tests):
     """Without any server: nobody is on the line."""
     lay_out(folder, {}, tests)
     nonce = secrets.token_hex(8)
-    words = [PYTHON, "-B", "-I", GUEST / "judge_runner.py", "--collect",
+    words = [PYTHON, "-B", "-I", _pack("judge_runner")[0], "--collect",
              *options(nonce, code, tests, ())]
     done = subprocess.run(words, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True,
                           timeout=PATIENCE)
@@ -209,13 +209,17 @@ def judge_one_in_boxes(folder, code, tests, identity, *more, seconds=20):
         return _outcome(nonce, running)
 
 
-def judge_in_boxes(folder, code, tests, *more):
-    """Expected ids from a collection that never saw the code, then a pair for each of them."""
+def expected_ids(folder, code, tests):
+    """From a collection that never saw the code."""
     expected = [test["id"] for test in collect(folder, code, tests).tests]
     assert expected
-    lay_out(folder, code, {})
-    return expected, [judge_one_in_boxes(folder, code, tests, identity, *more)
-                      for identity in expected]
+    return expected
+
+
+def judge_in_boxes(folder, code, tests, expected, *more):
+    """A pair for each expected id."""
+    lay_out(folder, code, tests)
+    return [judge_one_in_boxes(folder, code, tests, identity, *more) for identity in expected]
 
 
 def is_accepted(expected, verdicts):
