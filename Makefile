@@ -32,11 +32,13 @@ check: ## both builds, every suite, and the tally as the last line
 	$(call built,$(BUILD)-asan,-Dwerror=$(WERROR) $(sanitize))
 	@tools/check $(BUILD)
 
-ifneq ($(wildcard tools/demo),)
 .PHONY: demo
-demo: all ## a tour in a native box: no key, no Docker, no network
-	@tools/demo $(BUILD)/glovebox
-endif
+demo: all ## from a task to tested code in five scenes: no key, no Docker, no network
+	@tools/demo $(BUILD)/glovebox $(BUILD)/demo
+
+.PHONY: tour
+tour: all ## what `glovebox exec` does with programs that mean harm
+	@tools/tour $(BUILD)/glovebox
 
 ifneq ($(wildcard bench/run),)
 .PHONY: bench
