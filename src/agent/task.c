@@ -418,6 +418,8 @@ int agent_run(const struct agent_spec *spec, struct agent_outcome *ret, struct g
     int r = redactor_new(spec->secrets, &task.redactor);
 
     ret->outcome = OUTCOME_FAILED;
+    ret->report.coverage = -1;
+    ret->mutation.score = -1;
     if (r < 0)
         return gb_fail(err, r, GB_BLAME_HOST, "no memory");
     tell_begin(&task);
