@@ -177,6 +177,27 @@ def test_own():
                                 "test_own": "passed"}, verdict
 
 
+def test_failed_assert_of_a_helper_cannot_be_swallowed(judge):
+    verdict = judge(LIARS, {"test_it.py": '''
+from unittest.mock import Mock
+import helper
+import target
+
+def test_helper():
+    target.swallow(helper.check)
+
+def test_library():
+    target.swallow(lambda _: Mock().assert_called_once())
+
+def test_own():
+    def refuse(_):
+        raise AssertionError("told")
+    target.swallow(refuse)
+''', "helper.py": "def check(value):\n    assert value == 7, 'want 7'\n"})
+    assert verdict.outcomes == {"test_helper": "failed", "test_library": "failed",
+                                "test_own": "passed"}, verdict
+
+
 def test_text_of_an_exception_takes_no_longer_than_it_may(judge):
     result = judge(LIARS, "import target\n\ndef test_it():\n    target.refuse()\n").only()
     assert (result["outcome"], result["exception"]) == ("failed", "ValueError"), result

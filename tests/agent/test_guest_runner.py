@@ -148,10 +148,10 @@ def test_sleeps_here():
     time.sleep(60)
 
 @pytest.mark.stress
-def test_stress(): target.slow(0.5)
+def test_stress(): target.slow(2)
 
 def test_after(): assert target.double(2) == 4
-''', "--limit", "0.3", "--limit-stress", "20", "--id", "tests/test_it.py::test_before", "--id",
+''', "--limit", "1.5", "--limit-stress", "20", "--id", "tests/test_it.py::test_before", "--id",
                     "tests/test_it.py::test_slow", "--id", "tests/test_it.py::test_sleeps_here",
                     "--id", "tests/test_it.py::test_stress", "--id", "tests/test_it.py::test_after")
     assert verdict.outcomes == {"test_before": "passed", "test_slow": "timeout",

@@ -169,9 +169,26 @@ class Lending:
         except Interruption:
             raise
         except BaseException as error:
-            if hasattr(error, "_judge_assert_"):
+            if self.is_failure(error):
                 self.note_failure(error)
             raise
+
+    def is_failure(self, error: BaseException) -> bool:
+        """Does the test fail by this?  Every failed assert, also of a module beside the tests or of
+        a library; not what a test raises itself to see what the code does."""
+        if hasattr(error, "_judge_assert_"):
+            return True
+        if not isinstance(error, AssertionError) or hasattr(error, "_judge_trace_"):
+            return False
+        step = error.__traceback__
+        while step and step.tb_next:
+            step = step.tb_next
+        if step is None:
+            return False
+        from opcode import opmap
+        frame = step.tb_frame
+        asserts = opmap.get("LOAD_ASSERTION_ERROR") in frame.f_code.co_code[::2]
+        return asserts or frame.f_globals.get("__name__") not in self.own_modules
 
     def note_failure(self, error: BaseException) -> None:
         """A failure of the test, which the tested code may swallow: it counts all the same."""
@@ -212,7 +229,7 @@ class Lending:
 
     def _error(self, number: int, error: Any, ref: Ref) -> Node:
         # What a failed assert says holds expected values: those never cross.
-        args = () if hasattr(error, "_judge_assert_") else error.args
+        args = () if self.is_failure(error) else error.args
         return ["kx", number, ref(type(error)), [ref(arg) for arg in args]]
 
     def _is_class(self, obj: Any) -> bool:

@@ -376,7 +376,7 @@ def _swallowed(block: Remote, answer: Any, error: tuple) -> bool:
     swallowing what the code itself has caused skips the rest of the block, which is noted."""
     value = error[1] if len(error) == 3 else None
     swallows = bool(answer) and value is not None
-    if swallows and hasattr(value, "_judge_assert_"):
+    if swallows and block._judge_peer_.lending.is_failure(value):
         block._judge_peer_.lending.note_failure(value)
     elif swallows and (hasattr(value, "_judge_trace_") or isinstance(value, CAUSED)):
         block._judge_peer_.flag("swallowed")
