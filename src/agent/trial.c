@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -255,6 +256,30 @@ static int cross(struct trial *a, struct trial *b)
     return 0;
 }
 
+/* A box whose partner has gone writes into a pipe that nobody reads.  The signal is the writing
+ * thread's own: it is held back, and what is left of it taken, whatever the program does with it.
+ */
+static void pipe_signal_hold(sigset_t *before)
+{
+    sigset_t set;
+
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGPIPE);
+    (void)pthread_sigmask(SIG_BLOCK, &set, before);
+}
+
+static void pipe_signal_release(const sigset_t *before)
+{
+    static const struct timespec now = { 0 };
+    sigset_t set;
+
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGPIPE);
+    if (!sigismember(before, SIGPIPE))
+        (void)sigtimedwait(&set, NULL, &now);
+    (void)pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
 static int run_both(struct trial *a, struct trial *b, int stop_fd)
 {
     uint64_t one = 1;
@@ -276,6 +301,7 @@ int trial_pair(const struct trial_spec *first, const struct trial_spec *second,
     cleanup_close int stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     struct trial a = { .spec = first, .end = &ret[0], .stdin_fd = -1, .stdout_fd = -1 };
     struct trial b = { .spec = second, .end = &ret[1], .stdin_fd = -1, .stdout_fd = -1 };
+    sigset_t before;
     int r;
 
     end_init(&ret[0], first->keep);
@@ -283,12 +309,14 @@ int trial_pair(const struct trial_spec *first, const struct trial_spec *second,
     a.cancel_fd = first->cancel_fd;
     b.cancel_fd = stop;
     r = stop < 0 ? -errno : cross(&a, &b);
+    pipe_signal_hold(&before);
     if (r == 0)
         r = run_both(&a, &b, stop);
     drop_fd(&a.stdin_fd);
     drop_fd(&a.stdout_fd);
     drop_fd(&b.stdin_fd);
     drop_fd(&b.stdout_fd);
+    pipe_signal_release(&before);
     if (r < 0)
         return gb_fail(err, r, GB_BLAME_HOST, "starting two boxes: %s", strerror(-r));
     if (a.r < 0 || b.r < 0) {
