@@ -248,7 +248,8 @@ def call_problem(wanted: ast.arguments, actual: ast.arguments) -> str:
 # Modules that are not there.
 def missing_modules(trees: Trees) -> list[Finding]:
     from importlib.util import find_spec
-    own = {name.partition("/")[0].removesuffix(".py") for name in trees}
+    # Any folder may be the one that is on the path: that of the module, or of the program.
+    own = {part.removesuffix(".py") for name in trees for part in name.split("/")}
     found: list[Finding] = []
     known: dict[str, bool] = {}
     for file, tree in trees.items():
