@@ -129,7 +129,6 @@ int judging_begin(struct judging *j, const struct judge_spec *spec, struct judge
                   struct gb_err *err)
 {
     const struct judge_tests *tests = spec->tests;
-    size_t n = 0;
 
     *j = (struct judging){ .spec = spec, .report = report };
     report->coverage = -1;
@@ -138,14 +137,14 @@ int judging_begin(struct judging *j, const struct judge_spec *spec, struct judge
     if (!report->rows || !j->notes)
         return judge_no_memory(err);
     for (size_t i = 0; i < tests->n; i++) {
-        if (tests->items[i].is_withdrawn)
-            continue;
-        report->rows[n].id = strdup(tests->items[i].id);
-        report->rows[n].result = TEST_ERROR;
-        j->notes[n].test = &tests->items[i];
-        j->notes[n].is_together = tests->items[i].is_together;
-        report->n_rows = ++n;
-        if (!report->rows[n - 1].id)
+        const struct judge_test *test = &tests->items[i];
+
+        report->rows[i].id = strdup(test->id);
+        report->rows[i].result = test->is_withdrawn ? TEST_SKIPPED : TEST_ERROR;
+        j->notes[i].test = test;
+        j->notes[i].is_together = test->is_together;
+        report->n_rows = i + 1;
+        if (!report->rows[i].id)
             return judge_no_memory(err);
     }
     return 0;
@@ -238,30 +237,32 @@ static void conclude_one(void *user, size_t i)
     if (atomic_load(&m->is_over))
         return;
     r = judging_conclude(j, &err);
-    if (r == 0 && kind->conclude && !j->is_decided && j->report->outcome != OUTCOME_FAILED)
+    if (r == 0 && kind->conclude && !j->is_decided &&
+        (j->report->outcome == OUTCOME_PASSED || j->report->outcome == OUTCOME_SUSPECT))
         r = kind->conclude(j, &err);
     if (r < 0)
         fail(m, j, r, &err);
+}
+
+static bool has_place(const struct judging *j, size_t test)
+{
+    return !j->is_decided && test < j->report->n_rows && !j->notes[test].test->is_withdrawn;
 }
 
 /* Test by test through all solutions: the slow ones of one are spread. */
 static int lay_out(struct matrix *m)
 {
     size_t most = 0;
-    size_t total = 0;
 
-    for (size_t i = 0; i < m->n; i++) {
-        size_t n = m->judgings[i].is_decided ? 0 : m->judgings[i].report->n_rows;
-
-        most = n > most ? n : most;
-        total += n;
-    }
-    m->places = calloc(total + 1, sizeof(*m->places));
+    for (size_t i = 0; i < m->n; i++)
+        if (m->judgings[i].report->n_rows > most)
+            most = m->judgings[i].report->n_rows;
+    m->places = calloc(most * m->n + 1, sizeof(*m->places));
     if (!m->places)
         return -ENOMEM;
     for (size_t test = 0; test < most; test++)
         for (size_t i = 0; i < m->n; i++)
-            if (!m->judgings[i].is_decided && test < m->judgings[i].report->n_rows)
+            if (has_place(&m->judgings[i], test))
                 m->places[m->n_places++] = (struct place){ .solution = i, .test = test };
     return 0;
 }

@@ -102,8 +102,8 @@ struct judge_report {
     char *reason; /* of tampered, suspect, error */
     enum diagnosis diagnosis;
     char *summary;          /* what goes to the model: names and values, never of held-back tests */
-    struct judge_row *rows; /* in the order of the tests, without those that are withdrawn; none
-                               when the check or the compiler decided */
+    struct judge_row *rows; /* one for each test, in their order; those withdrawn are skipped and
+                               count nowhere.  None when the check or the compiler decided */
     size_t n_rows;
     double coverage; /* of statements, 0 to 1; negative: not known */
     char *lint;      /* lines; NULL: clean or no linter */

@@ -98,7 +98,7 @@ struct judge_kind {
     int (*prepare)(struct judging *judging, struct gb_err *err);
     /* Fills row and note of the i-th test; from any thread. */
     int (*meet)(struct judging *judging, size_t i, struct gb_err *err);
-    /* When every test has passed; may be NULL. */
+    /* When every test has passed, also where the outcome is suspect; may be NULL. */
     int (*conclude)(struct judging *judging, struct gb_err *err);
 };
 
@@ -152,6 +152,103 @@ int check_code(const struct judge_spec *spec, struct check *ret, struct gb_err *
 /* What judge_check.py printed.  ret is the caller's to clear in any case. */
 int check_read(const char *json, size_t len, struct check *ret, struct gb_err *err);
 void check_clear(struct check *check);
+
+/* ---- the verdict channel (judge_verdict.c) -------------------------------------------------- */
+
+enum guest_outcome {
+    GUEST_PASSED,
+    GUEST_FAILED,
+    GUEST_TIMEOUT,
+    GUEST_ERROR,
+    GUEST_SKIPPED,
+    GUEST_NEEDS_TOGETHER,
+    GUEST_SERVER_LOST,
+    N_GUEST_OUTCOMES,
+};
+
+enum guest_flag {
+    GUEST_FLAG_IMPORT = 1 << 0,
+    GUEST_FLAG_TOO_LARGE = 1 << 1,
+    GUEST_FLAG_VIOLATION = 1 << 2,
+    GUEST_FLAG_EQUALITY = 1 << 3, /* and the others of these keep a pass from counting */
+    GUEST_FLAG_ORDER = 1 << 4,
+    GUEST_FLAG_UNNAMED = 1 << 5,
+    GUEST_FLAG_REFUSED = 1 << 6,
+    GUEST_FLAG_XPASSED = 1 << 7,
+};
+
+/* Strings are NULL where the line had none. */
+struct guest_result {
+    char *id;
+    enum guest_outcome outcome;
+    unsigned flags;
+    double ms; /* negative: not told */
+    char *phase;
+    char *exception;
+    char *message;
+    char *expected;
+    char *actual;
+    char *source; /* of the assert: never for the model */
+    char *where;
+    char *output;
+};
+
+struct guest_test {
+    char *id;
+    bool has_class;
+    enum test_class class;
+};
+
+struct guest_verdicts {
+    struct guest_test *tests;
+    size_t n_tests;
+    struct guest_result *results;
+    size_t n_results;
+    char *problem; /* the first */
+    bool has_end;
+    bool is_broken; /* a line with the nonce that no runner writes, or too many */
+};
+
+/* Only lines that begin with the nonce count.  -ENOMEM, or 0 whatever they say; the caller owes
+ * guest_verdicts_clear() in any case. */
+int guest_verdicts_read(const char *text, size_t len, const char *nonce,
+                        struct guest_verdicts *ret);
+void guest_verdicts_clear(struct guest_verdicts *verdicts);
+
+#define cleanup_verdicts cleanup_with(guest_verdicts_clear)
+
+/* ---- one test, seen from the host (judge_pair.c) -------------------------------------------- */
+
+struct pair_seen {
+    const char *id;
+    const struct guest_verdicts *verdicts;
+    const struct limits *limits;
+    const struct trial_end *runner;
+    const struct trial_end *server; /* NULL: together */
+};
+
+/* Fills row and note.  1: the test needs to run together. */
+int pair_judge(const struct pair_seen *seen, struct judge_row *row, struct judge_note *note,
+               struct gb_err *err);
+
+/* ---- a library (judge_library.c) ------------------------------------------------------------ */
+
+/* Many tests in one pair of boxes. */
+struct batch {
+    const struct judge_spec *spec;
+    const struct agent_files *code;
+    const char *ids; /* a line each */
+    bool ends_at_first;
+    const char *cover; /* nonce of coverage lines on the server's stderr; NULL: none */
+    double limit_s;    /* of each test */
+    uint64_t wall_ms;
+};
+
+int library_batch(const struct batch *batch, struct guest_verdicts *ret, struct trial_end ends[2],
+                  struct gb_err *err);
+
+/* Statements that ran of all there are, from such lines; negative: not known. */
+double coverage_read(const char *text, size_t len, const char *nonce);
 
 /* ---- words (judge_summary.c) ---------------------------------------------------------------- */
 

@@ -139,12 +139,18 @@ static bool is_hidden(const struct judge_note *note)
     return note->test->origin == ORIGIN_HELD_BACK;
 }
 
-static bool has_passed(const struct judge_row *row)
+static bool counts(const struct judging *j, size_t i)
 {
-    return row->result == TEST_PASSED;
+    return !j->notes[i].test->is_withdrawn;
+}
+
+static bool has_failed(const struct judging *j, size_t i)
+{
+    return counts(j, i) && j->report->rows[i].result != TEST_PASSED;
 }
 
 struct tally {
+    size_t all;
     size_t failed;
     size_t seen; /* of them, that the model may see */
     size_t hidden[N_CLASSES];
@@ -155,7 +161,8 @@ static struct tally count(const struct judging *j)
     struct tally tally = { 0 };
 
     for (size_t i = 0; i < j->report->n_rows; i++) {
-        if (has_passed(&j->report->rows[i]))
+        tally.all += counts(j, i);
+        if (!has_failed(j, i))
             continue;
         tally.failed++;
         if (is_hidden(&j->notes[i]))
@@ -192,7 +199,7 @@ static void put_failures(const struct judging *j, struct buf *ret)
     size_t n = 0;
 
     for (size_t i = 0; i < j->report->n_rows; i++) {
-        if (has_passed(&j->report->rows[i]) || is_hidden(&j->notes[i]))
+        if (!has_failed(j, i) || is_hidden(&j->notes[i]))
             continue;
         n++;
         if (n <= IN_FULL) {
@@ -229,9 +236,8 @@ static void put_hidden_names(const struct judging *j, struct buf *ret)
     size_t n = 0;
 
     for (size_t i = 0; i < j->report->n_rows && n < IN_FULL; i++) {
-        const char *name = has_passed(&j->report->rows[i]) || !is_hidden(&j->notes[i])
-                               ? NULL
-                               : public_name(j, &j->notes[i]);
+        const char *name =
+            has_failed(j, i) && is_hidden(&j->notes[i]) ? public_name(j, &j->notes[i]) : NULL;
         bool is_new = name != NULL;
 
         for (size_t k = 0; k < n; k++)
@@ -258,12 +264,8 @@ static void put_hidden(const struct judging *j, const struct tally *tally, struc
                              test_class_name((enum test_class) class));
     put_hidden_names(j, ret);
     (void)buf_puts(ret, ".\n");
-    for (size_t i = 0; tally->seen == 0 && i < j->report->n_rows; i++) {
-        if (has_passed(&j->report->rows[i]))
-            continue;
+    if (tally->seen == 0)
         (void)buf_printf(ret, "What went wrong: %s.\n", diagnosis_name(j->report->diagnosis));
-        break;
-    }
 }
 
 /* ---- the whole ------------------------------------------------------------------------------ */
@@ -285,7 +287,7 @@ static enum diagnosis worst(const struct judging *j)
     enum diagnosis found = DIAGNOSIS_NONE;
 
     for (size_t i = 0; i < j->report->n_rows; i++)
-        if (!has_passed(&j->report->rows[i]) && rank(j->notes[i].diagnosis) < rank(found))
+        if (has_failed(j, i) && rank(j->notes[i].diagnosis) < rank(found))
             found = j->notes[i].diagnosis;
     return found;
 }
@@ -294,7 +296,7 @@ static enum diagnosis worst(const struct judging *j)
 static const struct judge_note *first_against(const struct judging *j, bool is_tampered)
 {
     for (size_t i = 0; i < j->report->n_rows; i++)
-        if (j->notes[i].against && j->notes[i].is_tampered == is_tampered)
+        if (counts(j, i) && j->notes[i].against && j->notes[i].is_tampered == is_tampered)
             return &j->notes[i];
     return NULL;
 }
@@ -302,7 +304,7 @@ static const struct judge_note *first_against(const struct judging *j, bool is_t
 static bool has_apart(const struct judging *j)
 {
     for (size_t i = 0; i < j->report->n_rows; i++)
-        if (!j->notes[i].is_together)
+        if (counts(j, i) && !j->notes[i].is_together)
             return true;
     return false;
 }
@@ -320,7 +322,7 @@ static enum outcome outcome_of(const struct judging *j, const struct tally *tall
     }
     if (tally->failed > 0)
         return OUTCOME_FAILED;
-    if (j->report->n_rows == 0) {
+    if (tally->all == 0) {
         *ret_reason = "there is no test";
         return OUTCOME_ERROR;
     }
@@ -339,7 +341,7 @@ static int write_summary(struct judging *j, const struct tally *tally, struct gb
     struct judge_report *report = j->report;
 
     if (tally->failed > 0) {
-        (void)buf_printf(&text, "%zu of %zu tests fail.\n", tally->failed, report->n_rows);
+        (void)buf_printf(&text, "%zu of %zu tests fail.\n", tally->failed, tally->all);
         put_failures(j, &text);
         put_hidden(j, tally, &text);
     }

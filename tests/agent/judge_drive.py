@@ -49,3 +49,21 @@ def judge_program(code, cases, language="python", file="main.py", contract=None,
 
 def results(report):
     return {row["id"]: row["result"] for row in report["tests"]}
+
+
+def library_contract(*names, module="target.py"):
+    return {"kind": "library", "language": "python", "files": [module], "module": module,
+            "names": [{"name": name, "signature": signature} for name, signature in names],
+            "summary": "a library"}
+
+
+def judge_library(code, tests, *names, **more):
+    """The one report of a module `target`, or the error of its tests."""
+    solutions = code if isinstance(code, list) else [code]
+    files = tests if isinstance(tests, dict) else {"test_it.py": tests}
+    answer = drive(library_contract(*names or [("double", "(value)")]),
+                   [{"target.py": one} if isinstance(one, str) else one for one in solutions],
+                   tests=files, **more)
+    assert "tests" in answer["collect"], answer
+    assert isinstance(answer["run"], list), answer
+    return answer["run"] if isinstance(code, list) else answer["run"][0]

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Libraries and their tests: two boxes for each, and only the host's own word counts."""
+import guest_pair
+import pytest
+
+from judge_drive import drive, judge_library, library_contract, results
+
+DOUBLE = "def double(value):\n    return value * 2\n"
+TESTS = '''
+import pytest
+from target import double
+
+@pytest.mark.normal
+@pytest.mark.parametrize("value", [1, "ab"])
+def test_twice(value):
+    assert double(value) == value + value
+
+@pytest.mark.invalid
+def test_nothing_is_refused():
+    with pytest.raises(TypeError):
+        double(None)
+
+@pytest.mark.edge
+def test_empty():
+    assert double([]) == []
+
+@pytest.mark.stress
+def test_many():
+    assert all(double(n) == 2 * n for n in range(100))
+'''
+CHEATS = guest_pair.SAMPLES / "cheats"
+
+
+def collected(tests, module="target.py"):
+    return drive(library_contract(("double", "(value)"), module=module), {}, "collect",
+                 tests=tests)["collect"]
+
+
+def test_collecting_gives_ids_classes_and_origins(place):
+    given = "import pytest\nfrom target import double\n\n\n@pytest.mark.normal\n" \
+            "def test_given_1():\n    assert (double(1)) == (2)\n"
+    tests = collected({"test_given.py": given, "test_it.py": TESTS})["tests"]
+    assert [(test["id"], test["class"], test["origin"]) for test in tests] == [
+        ("test_given.py::test_given_1", "normal", "given"),
+        ("test_it.py::test_twice[1]", "normal", "derived"),
+        ("test_it.py::test_twice[ab]", "normal", "derived"),
+        ("test_it.py::test_nothing_is_refused", "invalid", "held back"),
+        ("test_it.py::test_empty", "edge", "derived"),
+        ("test_it.py::test_many", "stress", "derived")]
+
+
+@pytest.mark.parametrize("tests, words", [
+    ("def test_a(:\n", "SyntaxError"),
+    ("import target\ndef test_a(): pass\n", "test_a"),
+    ("import target\n", "no test"),
+    ("import os\nos._exit(0)\n", "do not load"),
+    ("import no_such_module\n", "no_such_module"),
+])
+def test_tests_that_cannot_be_used_are_the_models_affair(place, tests, words):
+    answer = collected({"test_it.py": tests})
+    assert answer["code"] == 22 and words in answer["error"], answer
+
+
+def test_a_library_passes_with_its_coverage(place):
+    report = judge_library(DOUBLE + "\n\ndef _unused():\n    return 1\n", TESTS)
+    assert (report["outcome"], report["diagnosis"], report["summary"]) == ("passed", "none", None)
+    assert set(results(report).values()) == {"passed"} and len(report["tests"]) == 5
+    assert report["coverage"] == 0.75
+    assert all(row["memory_bytes"] > 0 and row["seen"] for row in report["tests"])
+
+
+def test_both_values_are_told_and_nothing_held_back(place):
+    report = judge_library("def double(value):\n    return 7\n", TESTS)
+    assert (report["outcome"], report["diagnosis"]) == ("failed", "assertion")
+    assert "test_it.py::test_twice[1] (normal): expected 2, got 7" in report["summary"]
+    assert "1 test that you do not see fails too: 1 invalid." in report["summary"]
+    assert "TypeError" not in report["summary"] and "refused" not in report["summary"]
+    assert "double(" not in report["summary"]
+
+
+def test_held_back_alone_still_helps(place):
+    code = "def double(value):\n    return value * 2 if value is not None else 1 // 0\n"
+    report = judge_library(code, TESTS)
+    assert report["outcome"] == "failed"
+    assert report["summary"] == (
+        "1 of 5 tests fail.\n\n1 test that you do not see fails: 1 invalid; they meet double.\n"
+        "What went wrong: crash.\n"), report
+
+
+@pytest.mark.parametrize("code, diagnosis, words", [
+    ("def double(value:\n", "syntax", "target.py:1"),
+    ("def duoble(value):\n    return value * 2\n", "interface", "'duoble'"),
+    ("def double(value, more):\n    return value * 2\n", "interface", "more"),
+    ("import no_such_module\n" + DOUBLE, "missing module", "not installed in this box; available"),
+])
+def test_what_the_text_tells_is_told_without_a_run(place, code, diagnosis, words):
+    report = judge_library(code, TESTS)
+    assert (report["outcome"], report["diagnosis"], report["tests"]) == ("failed", diagnosis, [])
+    assert words in report["summary"]
+
+
+ONE = "import pytest\nfrom target import double\n\n@pytest.mark.normal\ndef test_it():\n" \
+      "    assert double(2) == 4\n"
+
+
+@pytest.mark.parametrize("code, result, diagnosis, outcome", [
+    ("def double(value):\n    while True: pass\n", "timeout", "timeout", "failed"),
+    ("def double(value):\n    return len(bytearray(1 << 28))\n", "failed", "memory", "failed"),
+    ("import os\ndef double(value):\n    os.abort()\n", "failed", "crash", "failed"),
+    ("def double(value):\n    return 1 / 0\n", "failed", "crash", "failed"),
+    ("import os\ndef double(value):\n    os._exit(3)\n", "failed", "crash", "failed"),
+    ("import os\ndef double(value):\n    os._exit(0)\n", "failed", "crash", "tampered"),
+])
+def test_ends_that_are_not_its_own(place, code, result, diagnosis, outcome):
+    report = judge_library(code, ONE, limits={"memory_bytes": 128 << 20, "wall_ms": 1500})
+    assert (results(report)["test_it.py::test_it"], report["diagnosis"], report["outcome"]) == (
+        result, diagnosis, outcome), report
+
+
+def test_a_broken_test_is_an_error(place):
+    report = judge_library(DOUBLE, ONE.replace("double(2) == 4", "doubel(2) == 4"))
+    assert report["outcome"] == "failed"
+
+
+def test_each_test_meets_fresh_code(place):
+    code = "calls = []\ndef double(value):\n    calls.append(value)\n    return len(calls)\n"
+    tests = "import pytest\nfrom target import double\n" + "".join(
+        f"@pytest.mark.normal\ndef test_{n}(): assert double(0) == 1\n" for n in range(3))
+    assert judge_library(code, tests)["outcome"] == "passed"
+
+
+MOCKING = '''
+import pytest
+import target
+
+@pytest.mark.normal
+def test_replaced(monkeypatch):
+    monkeypatch.setattr(target, "factor", lambda: 3)
+    assert target.double(2) == 6
+'''
+FACTOR = "def factor():\n    return 2\n\n\ndef double(value):\n    return value * factor()\n"
+
+
+def test_tests_that_replace_parts_run_together_and_do_not_suffice(place):
+    report = judge_library(FACTOR, MOCKING)
+    assert report["tests"][0]["together"] and results(report) == {
+        "test_it.py::test_replaced": "passed"}
+    assert report["outcome"] == "suspect" and "replaces" in report["reason"]
+    more = MOCKING + "\n@pytest.mark.edge\ndef test_zero(): assert target.double(0) == 0\n"
+    assert judge_library(FACTOR, more)["outcome"] == "passed"
+
+
+def test_an_early_exit_together_is_tampering(place):
+    code = FACTOR.replace("return value * factor()", "import os; os._exit(0)")
+    report = judge_library(code, MOCKING)
+    assert report["outcome"] == "tampered", report
+
+
+def test_withdrawn_tests_do_not_count(place):
+    tests = ONE + "\n@pytest.mark.edge\ndef test_wrong():\n    assert double(2) == 5\n"
+    report = judge_library(DOUBLE, tests, withdrawn=["test_it.py::test_wrong"])
+    assert report["outcome"] == "passed"
+    assert results(report)["test_it.py::test_wrong"] == "skipped"
+
+
+def test_a_module_in_a_folder_with_inputs_and_a_neighbour(place):
+    contract = {**library_contract(("double", "(value)"), module="src/target.py"),
+                "files": ["src/target.py", "src/words.py"]}
+    code = {"src/target.py": "from words import number\n\ndef double(value):\n"
+                             "    return number(value) * 2\n",
+            "src/words.py": "def number(text):\n"
+                            "    return int(open('/workspace/numbers.txt').read())\n"}
+    answer = drive(contract, code, tests={"test_it.py": ONE}, inputs={"numbers.txt": "2"})
+    assert answer["run"][0]["outcome"] == "passed", answer
+
+
+@pytest.mark.parametrize("name, outcome", [
+    ("exit_at_call", "tampered"), ("forged_verdicts", "tampered"), ("threads", "tampered"),
+    ("builtins", "tampered"), ("equality", "failed"), ("exceptions", "failed"),
+])
+def test_a_cheat_is_refused_and_its_twin_is_not(place, name, outcome):
+    tests = (CHEATS / "test_target.py").read_text()
+    sources = [(CHEATS / f"{name}_{kind}.py").read_text() for kind in ("cheat", "twin")]
+    names = [(name, "") for name in ("add", "parse")]
+    cheat, twin = judge_library(sources, tests, *names)
+    assert cheat["outcome"] == outcome and twin["outcome"] == "passed", (cheat, twin)
+    assert (cheat["reason"] is not None) is (outcome == "tampered")
+
+
+def test_equality_that_only_the_code_vouches_for_is_suspect(place):
+    suspects = guest_pair.SAMPLES / "suspects"
+    tests = (suspects / "test_equal_objects.py").read_text().replace("from suspect", "from target")
+    report = judge_library((suspects / "equal_objects.py").read_text(), tests, ("parse", ""))
+    assert report["outcome"] == "suspect" and "vouches" in report["reason"], report
+    assert report["tests"][0]["suspect"]
+
+
+def test_special_cases_are_suspect(place):
+    code = "def double(value):\n" + "".join(
+        f"    if value == {n}:\n        return {2 * n}\n" for n in (2, 3, 4)) + "    return 0\n"
+    report = judge_library(code, ONE)
+    assert report["outcome"] == "suspect" and "3 inputs" in report["reason"], report
+
+
+def test_a_matrix_tells_who_is_of_one_mind(place):
+    codes = [DOUBLE, "def double(value):\n    return value + value\n",
+             "def double(value):\n    return 7\n"]
+    one, same, other = judge_library(codes, TESTS)
+    seen = [[row["seen"] for row in report["tests"]] for report in (one, same, other)]
+    assert seen[0] == seen[1] != seen[2]
