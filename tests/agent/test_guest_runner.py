@@ -495,6 +495,17 @@ def test_it():
     assert (result["outcome"], result["flags"]) == ("error", ["too_large"]), verdict
 
 
+def test_tuples_that_nest_too_deep_are_no_violation(judge):
+    result = judge('''
+def nest():
+    value = ()
+    for _ in range(20_000):
+        value = (value,)
+    return value
+''', "import target\n\ndef test_it():\n    assert target.nest() != 5\n").only()
+    assert (result["outcome"], result["flags"]) == ("error", ["too_large"]), result
+
+
 def test_recursion_of_callbacks_is_bounded(judge):
     result = judge(CODE, '''
 import target

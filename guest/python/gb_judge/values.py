@@ -20,7 +20,7 @@ from importlib import import_module
 from operator import is_
 from types import TracebackType
 
-from .wire import Violation, require
+from .wire import TooLarge, Violation, require
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -404,6 +404,8 @@ class _Unpacking:
             for place, node in shells:
                 self._fill(self.built[place], node)
             return [self.get(value) for value in values]
+        except RecursionError:
+            raise TooLarge("tuples nest deeper than can cross") from None
         except Exception as error:
             raise Violation(f"a value that cannot be: {str(error)[:200]}") from None
 
