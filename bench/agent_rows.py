@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows about tasks: `glovebox run` with scripted models, so that only its own work is measured."""
+import contextlib
+import http.server
+import itertools
 import json
 import statistics
 import subprocess
+import threading
 
 ATTEMPTS = 11
 CANDIDATES = 20
@@ -21,16 +25,28 @@ def rule(text, **conditions):
     return "\n".join(["answer", *lines, "<<<END_OF_ANSWER", text, "END_OF_ANSWER", ""])
 
 
-def plan(language, file):
+def planned(language, file):
     contract = {"kind": "program", "language": language, "summary": "says a word", "files": [file]}
-    return rule(json.dumps({**PLAN, "contract": contract}), system="You plan")
+    return json.dumps({**PLAN, "contract": contract})
+
+
+def plan(language, file):
+    return rule(planned(language, file), system="You plan")
+
+
+def listed(count, words):
+    classes = ("normal", "edge", "invalid", "stress")
+    return json.dumps({"cases": [
+        {"name": f"case {number}", "class": classes[number % 4], "argv": [str(number)],
+         "expect": {"stdout": words}} for number in range(count)]})
 
 
 def cases(count, words):
-    classes = ("normal", "edge", "invalid", "stress")
-    listed = [{"name": f"case {number}", "class": classes[number % 4], "argv": [str(number)],
-               "expect": {"stdout": words}} for number in range(count)]
-    return rule(json.dumps({"cases": listed}), system="You write test cases")
+    return rule(listed(count, words), system="You write test cases")
+
+
+ANSWERS = {"You plan": planned("sh", "say.sh"), "You write test cases": listed(4, "right"),
+           "You explain": "It says a word."}
 
 
 def code(file, text, **conditions):
@@ -56,8 +72,13 @@ def attempts_script(path, last, filler=0):
     return path
 
 
+def run_of(bench, *words):
+    """Without what it tells people meanwhile."""
+    return ["/bin/sh", "-c", 'exec "$@" 2>/dev/null', "sh", bench.glovebox, "run", "--plain", *words, "say a word"]
+
+
 def task(bench, script, *words):
-    return [bench.glovebox, "run", "--plain", "--model", f"scripted/{script}", *words, "say a word"]
+    return run_of(bench, "--model", f"scripted/{script}", *words)
 
 
 def attempt(bench, tell):
@@ -92,11 +113,56 @@ def matrix(bench, tell):
                f"{times[1]:.0f} ms", times[0] / times[1], MATRIX, "")
 
 
+class LongAnswers(http.server.BaseHTTPRequestHandler):
+    """A server whose coder writes 100 kB at a time, and is right in the end."""
+
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *words):
+        pass
+
+    def do_POST(self):
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        text = self.server.answers(request["messages"][0]["content"])
+        chunks = [{"choices": [{"delta": {"content": text[at:at + 4000]}}]} for at in range(0, len(text), 4000)]
+        chunks.append({"choices": [{"delta": {}, "finish_reason": "stop"}]})
+        body = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks) + "data: [DONE]\n\n"
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body.encode())
+
+
+@contextlib.contextmanager
+def long_answers():
+    attempts = itertools.count(1)
+
+    def answers(system):
+        if system.startswith("You write code"):
+            attempt = next(attempts)
+            noise = "".join(f"# {attempt} {line:090d}\n" for line in range(STEP_BYTES // 96))
+            return f"File: say.sh\n~~~~\n{said(attempt, STEPS, noise)}~~~~"
+        return next(text for begin, text in ANSWERS.items() if system.startswith(begin))
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), LongAnswers)
+    server.answers = answers
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/v1"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
 def task_memory(bench, tell):
-    """Twenty-five attempts with 100 kB of code each."""
-    script = attempts_script(bench.scratch / "long.script", STEPS, STEP_BYTES)
-    samples, = bench.measure(task(bench, script, "--max-attempts", str(STEPS)), rounds=1)
-    peak = max(sample.rss_kib for sample in samples) / 1024
+    """Twenty-five attempts with 100 kB of code each, over HTTP."""
+    with long_answers() as url:
+        words = run_of(bench, "--model", "openai/long", "--base-url", url, "--max-attempts", str(STEPS))
+        samples, = bench.measure(["/usr/bin/env", "OPENAI_API_KEY=none", *words], rounds=0)
+    peak = samples[0].rss_kib / 1024
     yield tell("task-memory", f"resident after {STEPS} attempts of 100 kB", f"{peak:.1f} MiB", "-", peak,
                RSS_MIB, " MiB")
 
@@ -112,8 +178,7 @@ def calls(bench, tell):
     build = attempts_script(bench.scratch / "build.script", 1)
     for name, what, script, limit in (("calls-answer", "model calls for an answer", answer, 2),
                                       ("calls-build", "model calls for a build", build, 4)):
-        done = subprocess.run(task(bench, script, "--json"), stdout=subprocess.PIPE,
-                              stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+        done = subprocess.run(task(bench, script, "--json"), stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
         count = json.loads(done.stdout)["spent"]["calls"]
         yield tell(name, what, str(count), "-", count, limit, "")
 
