@@ -422,10 +422,8 @@ static void on_mutation(struct view *view, const struct agent_event *event)
 static void on_said(struct view *view, const struct agent_event *event)
 {
     static const char *const labels[N_EVENTS] = {
-        [EVENT_SEARCH] = "search",
-        [EVENT_QUESTION] = "question",
-        [EVENT_OUTPUT] = "output",
-        [EVENT_NOTE] = "note",
+        [EVENT_SEARCH] = "search", [EVENT_QUESTION] = "question", [EVENT_OUTPUT] = "output",
+        [EVENT_NOTE] = "note",     [EVENT_MATRIX] = "solutions",
     };
 
     if (event->text)
@@ -458,7 +456,7 @@ static void (*const handlers[N_EVENTS])(struct view *view, const struct agent_ev
     [EVENT_REPORT] = on_report,     [EVENT_MUTATION] = on_mutation,
     [EVENT_SEARCH] = on_said,       [EVENT_QUESTION] = on_said,
     [EVENT_OUTPUT] = on_said,       [EVENT_NOTE] = on_said,
-    [EVENT_END] = on_end,
+    [EVENT_MATRIX] = on_said,       [EVENT_END] = on_end,
 };
 
 /* ---- the view ------------------------------------------------------------------------------- */
