@@ -251,6 +251,14 @@ static const struct {
     { "message", on_message },
 };
 
+/* llama-server sends its errors bare: their own type stands where the event's should be. */
+static bool is_bare_error(const char *type)
+{
+    size_t len = strlen(type);
+
+    return len > 6 && strcmp(type + len - 6, "_error") == 0;
+}
+
 static int anthropic_event(struct assembly *assembly, const char *data, size_t len)
 {
     cleanup_json struct json_value *json = NULL;
@@ -265,7 +273,7 @@ static int anthropic_event(struct assembly *assembly, const char *data, size_t l
     for (size_t i = 0; type && i < N_ELEMENTS(handlers); i++)
         if (strcmp(handlers[i].type, type) == 0)
             return handlers[i].on(assembly, json);
-    return 0;
+    return type && is_bare_error(type) ? on_error(assembly, json) : 0;
 }
 
 const struct wire wire_anthropic = {

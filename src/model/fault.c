@@ -126,6 +126,16 @@ static void show_first(char *text, size_t size, const struct json_value *json,
             return;
 }
 
+/* A code that is a number is the status that a stream could not have: OpenRouter's, llama.cpp's. */
+static int status_in(const struct json_value *json)
+{
+    uint64_t code = 0;
+
+    if (!json_u64(json_path(json, "error/code"), &code))
+        (void)json_u64(json_get(json, "code"), &code);
+    return code >= 400 && code < 600 ? (int)code : 0;
+}
+
 void fault_read(struct fault *fault, int status, const struct json_value *json)
 {
     static const char *const messages[] = { "error/message", "error/error/message",
@@ -134,8 +144,6 @@ void fault_read(struct fault *fault, int status, const struct json_value *json)
                                             "detail",        NULL };
     static const char *const words[] = { "error/code", "error/type", "error/status", "type", NULL };
     static const char *const params[] = { "error/param", NULL };
-    uint64_t code = 0;
-
     *fault = (struct fault){ .status = status };
     /* Gemini's compatible API wraps its errors in an array. */
     if (json_kind(json) == JSON_ARRAY)
@@ -143,9 +151,8 @@ void fault_read(struct fault *fault, int status, const struct json_value *json)
     show_first(fault->message, sizeof(fault->message), json, messages);
     show_first(fault->word, sizeof(fault->word), json, words);
     show_first(fault->param, sizeof(fault->param), json, params);
-    /* OpenRouter's code is a number: the status that the stream could not have. */
-    if (status == 0 && json_u64(json_path(json, "error/code"), &code) && code >= 400 && code < 600)
-        fault->status = (int)code;
+    if (status == 0)
+        fault->status = status_in(json);
     settle_kind(fault);
 }
 

@@ -393,6 +393,10 @@ static void broken_streams_are_failures(void **state)
                  "\"message\":\"Overloaded\"}}\n\n",
                  FAULT_SERVER, 529);
     expect_fault(&wire_anthropic,
+                 "event: error\ndata: {\"code\":503,\"message\":\"no slot\","
+                 "\"type\":\"unavailable_error\"}\n\n",
+                 FAULT_SERVER, 503);
+    expect_fault(&wire_anthropic,
                  "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":"
                  "\"model_context_window_exceeded\"}}\n\n",
                  FAULT_CONTEXT, 0);
