@@ -27,7 +27,7 @@ all: ## what is missing of the build dependencies, then build/glovebox
 
 .PHONY: check
 check: ## both builds, every suite, and the tally as the last line
-	@tools/deps build check
+	@tools/deps build check model
 	$(call built,$(BUILD),-Dwerror=$(WERROR))
 	$(call built,$(BUILD)-asan,-Dwerror=$(WERROR) $(sanitize))
 	@tools/check $(BUILD)
