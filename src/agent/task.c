@@ -217,7 +217,9 @@ static int do_finish(struct task *task, struct choice *choice, bool *is_done, st
         out->outcome = OUTCOME_PASSED;
         return set_text(&out->answer, decision->answer, err);
     }
-    if (r == 0 && !out->reason)
+    if (r == 0 && out->report.reason)
+        return set_text(&out->reason, out->report.reason, err);
+    if (r == 0)
         r = set_text(&out->reason, decision->reason ? decision->reason : "it was given up", err);
     return r;
 }
@@ -355,7 +357,7 @@ static int conclude(struct task *task, int r, struct gb_err *err)
         return 0;
     if (!task->is_over)
         out->outcome = OUTCOME_ERROR;
-    return set_text(&out->reason, err->msg, err);
+    return set_text(&out->reason, out->report.reason ? out->report.reason : err->msg, err);
 }
 
 static void tell_begin(struct task *task)
