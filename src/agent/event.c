@@ -9,6 +9,7 @@
 #include "agent/judge.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "json/value.h"
 #include "json/writer.h"
 
 #define PART_MAX (16 << 20)
@@ -31,11 +32,16 @@ const char *event_name(enum event_kind kind)
     return names[kind];
 }
 
-/* A part that has its own text as JSON. */
+/* A part that has its own text as JSON, for people perhaps: an event is one line. */
 static void put_part(struct json_writer *w, const char *key, const struct buf *part)
 {
-    if (part->len > 0 && buf_error(part) == 0)
-        json_put_raw(w, key, part->data);
+    cleanup_json struct json_value *value = NULL;
+    cleanup_buf struct buf compact = BUF_INIT(PART_MAX);
+
+    if (part->len > 0 && buf_error(part) == 0 &&
+        json_value_parse(part->data, part->len, PART_MAX, &value, NULL) == 0 &&
+        json_value_text(value, &compact) == 0)
+        json_put_raw(w, key, compact.data);
 }
 
 static void put_contract(struct json_writer *w, const struct contract *contract)

@@ -24,11 +24,11 @@ enum event_kind {
     EVENT_CONTRACT,  /* contract */
     EVENT_TESTS,     /* tests */
     EVENT_ATTEMPT,   /* a new attempt begins; number; text: why */
-    EVENT_ASK,       /* a model is asked; name: the role; text: the model */
+    EVENT_ASK,       /* a model is asked; name: for what; text: the model */
     EVENT_TEXT,      /* a piece of its answer */
     EVENT_REASONING, /* a piece of its reasoning */
     EVENT_AGAIN,     /* the answer so far is void; text: why */
-    EVENT_ANSWERED,  /* name: the role; usage so far in spent */
+    EVENT_ANSWERED,  /* name: for what; usage so far in spent */
     EVENT_CODE,      /* files */
     EVENT_ROW,       /* a test has ended; row */
     EVENT_REPORT,    /* report */

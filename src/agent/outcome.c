@@ -26,10 +26,8 @@ static void put_contract(struct json_writer *w, const struct agent_outcome *out)
 {
     cleanup_buf struct buf part = BUF_INIT(PART_MAX);
 
-    if (out->has_contract && contract_text(&out->contract, &part) == 0)
-        json_put_raw(w, "contract", part.data);
-    else
-        json_put_null(w, "contract");
+    put_json(w, "contract",
+             out->has_contract && contract_text(&out->contract, &part) == 0 ? part.data : NULL);
 }
 
 static void put_files(struct json_writer *w, const char *key, const struct agent_files *files)
