@@ -226,7 +226,12 @@ static int open_replay(struct run_session *session, struct gb_err *err)
         r = deliver_check(session->args->out, session->args->is_forced, &session->options.host.out,
                           err);
     session->options.host.is_forced = session->args->is_forced;
-    return r < 0 ? r : journal_replay(session->args->replay, &session->journal, err);
+    if (r < 0)
+        return r;
+    r = journal_replay(session->args->replay, &session->journal, err);
+    if (r < 0 && r != -ENOMEM)
+        err->blame = GB_BLAME_CALLER; /* whoever named the file can name another */
+    return r;
 }
 
 static int open_journal(struct run_session *session, struct gb_err *err)

@@ -79,6 +79,7 @@ void run_tell_begin(struct view *view, const struct agent_spec *spec, const char
         view_tell(view, TERM_DIM, "model", "none: a recording is replayed");
     if (spec->box)
         tell_box(view, spec->box);
+    view_gap(view);
 }
 
 /* ---- the end -------------------------------------------------------------------------------- */

@@ -59,6 +59,12 @@ static void tell(struct view *view, enum term_style style, const char *label, co
     tell_raw(view, &out);
 }
 
+static void tell_gap(struct view *view)
+{
+    live_erase(&view->live);
+    (void)fd_write_full(view->term.fd, "\n", 1);
+}
+
 /* ---- lines that are drawn over -------------------------------------------------------------- */
 
 static void money_text(const struct agent_spent *spent, char text[static 32])
@@ -192,7 +198,7 @@ static void on_begin(struct view *view, const struct agent_event *event)
 static void on_step(struct view *view, const struct agent_event *event)
 {
     if (event->text && event->len > 0)
-        tell(view, TERM_DIM, event->name, event->text);
+        tell(view, TERM_BOLD, "plan", event->text);
 }
 
 static void contract_names(const struct contract *contract, struct buf *out)
@@ -247,9 +253,9 @@ static void on_attempt(struct view *view, const struct agent_event *event)
     char label[24];
 
     (void)snprintf(label, sizeof(label), "attempt %u", event->number);
-    view->attempt = event->number;
     buf_reset(&view->marks);
-    tell(view, TERM_BOLD, label, event->text ? event->text : "");
+    tell(view, TERM_BOLD, label, event->text && !view->has_report ? event->text : "");
+    view->has_report = false;
 }
 
 /* Answers that people read as they come; the others are JSON or prose. */
@@ -395,6 +401,7 @@ static void on_report(struct view *view, const struct agent_event *event)
     tell_failed(view, report);
     if (report->reason)
         tell(view, TERM_RED, "", report->reason);
+    view->has_report = true;
     doing(view, is_passed ? "changing the code: do the tests notice?" : "checking");
 }
 
@@ -441,6 +448,7 @@ static void on_end(struct view *view, const struct agent_event *event)
     (void)snprintf(line, sizeof(line), "%u model call%s, %llu tokens, %s, %.1f s", spent->calls,
                    spent->calls == 1 ? "" : "s", (unsigned long long)spent->tokens, money,
                    (double)spent->wall_ms / 1000);
+    tell_gap(view);
     tell(view, strcmp(event->name, "passed") == 0 ? TERM_GREEN : TERM_RED, event->name, line);
     if (event->text && event->len > 0)
         tell(view, TERM_DIM, "", event->text);
@@ -509,6 +517,13 @@ void view_tell(struct view *view, enum term_style style, const char *label, cons
 {
     (void)pthread_mutex_lock(&view->lock);
     tell(view, style, label, text);
+    (void)pthread_mutex_unlock(&view->lock);
+}
+
+void view_gap(struct view *view)
+{
+    (void)pthread_mutex_lock(&view->lock);
+    tell_gap(view);
     (void)pthread_mutex_unlock(&view->lock);
 }
 

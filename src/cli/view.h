@@ -41,7 +41,7 @@ struct view {
     size_t n_bytes;
     struct buf marks; /* a byte for each test of this attempt that has ended: 0 or 1 */
     size_t n_tests;   /* that there are */
-    unsigned attempt; /* 0: none */
+    bool has_report;  /* the last attempt's, and why the next is needed was told with it */
     struct agent_spent spent;
 };
 
@@ -53,6 +53,9 @@ void view_hear(void *user, const struct agent_event *event);
 
 /* What is not an event: a label and lines, in the same columns. */
 void view_tell(struct view *view, enum term_style style, const char *label, const char *text);
+
+/* An empty line. */
+void view_gap(struct view *view);
 
 /* Takes the live lines away until something happens, so that a person can be asked. */
 void view_pause(struct view *view);
