@@ -20,7 +20,12 @@ static char summary[] = "1 of 2 failed";
 static void a_report_survives(void **state)
 {
     struct judge_row rows[] = {
-        { .id = hours, .result = TEST_PASSED, .ms = 12, .memory_bytes = 1 << 20 },
+        { .id = hours,
+          .result = TEST_PASSED,
+          .ms = 12,
+          .memory_bytes = 1 << 20,
+          .seen = summary,
+          .is_together = true },
         { .id = hours, .result = TEST_TIMEOUT, .message = message, .is_suspect = true },
     };
     struct judge_report report = {
@@ -49,8 +54,46 @@ static void a_report_survives(void **state)
     assert_int_equal(back.rows[1].result, TEST_TIMEOUT);
     assert_string_equal(back.rows[1].message, message);
     assert_true(back.rows[1].is_suspect);
+    assert_string_equal(back.rows[0].seen, summary);
+    assert_true(back.rows[0].is_together && !back.rows[1].is_together);
+    assert_null(back.rows[1].seen);
     judge_report_clear(&back);
     judge_report_clear(&back);
+}
+
+static void one_start_survives(void **state)
+{
+    static char out[] = "4\0 2\n";
+    static char nothing[] = "";
+    const struct judge_try try = {
+        .diagnosis = DIAGNOSIS_CRASH,
+        .summary = summary,
+        .out = out,
+        .out_len = sizeof(out) - 1,
+        .errors = nothing,
+        .is_cut = true,
+        .exit_code = 139,
+        .ms = 7,
+        .memory_peak_bytes = 1 << 20,
+    };
+    cleanup_buf struct buf text = BUF_INIT(1 << 16);
+    cleanup_try struct judge_try back = { 0 };
+    struct gb_err err = { 0 };
+
+    (void)state;
+    assert_int_equal(judge_try_text(&try, &text), 0);
+    assert_int_equal(judge_try_parse(text.data, text.len, &back, &err), 0);
+    assert_int_equal(back.diagnosis, DIAGNOSIS_CRASH);
+    assert_string_equal(back.summary, summary);
+    assert_int_equal(back.out_len, sizeof(out) - 1);
+    assert_memory_equal(back.out, out, sizeof(out));
+    assert_int_equal(back.errors_len, 0);
+    assert_non_null(back.errors);
+    assert_true(back.is_cut && !back.is_timed_out);
+    assert_int_equal(back.exit_code, 139);
+    assert_int_equal(back.ms, 7);
+    judge_try_clear(&back);
+    assert_true(judge_try_parse("{\"diagnosis\":\"none\"}", 20, &back, &err) < 0);
 }
 
 static void what_is_not_known_stays_unknown(void **state)
@@ -125,6 +168,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_report_survives),
+        cmocka_unit_test(one_start_survives),
         cmocka_unit_test(what_is_not_known_stays_unknown),
         cmocka_unit_test(a_set_of_tests_survives),
         cmocka_unit_test(damage_is_told),
