@@ -386,7 +386,7 @@ static void numbered(const char *name, const char *what, unsigned n,
     if (n == 0)
         (void)snprintf(ret, STORE_NAME_MAX, "%s", name);
     else
-        (void)snprintf(ret, STORE_NAME_MAX, "%s.%s%u", name, what, n + 1);
+        (void)snprintf(ret, STORE_NAME_MAX, "%.160s.%s%u", name, what, n + 1);
 }
 
 /* Halves the prompt for a server that finds it too long. */
