@@ -47,7 +47,7 @@ static void put_tests(struct json_writer *w, const struct agent_outcome *out)
     json_array_begin(w, "tests");
     for (size_t i = 0; i < out->tests.n; i++) {
         const struct judge_test *test = &out->tests.items[i];
-        const struct judge_row *row = i < out->report.n_rows ? &out->report.rows[i] : NULL;
+        const struct judge_row *row = judge_report_row(&out->report, test->id);
 
         json_object_begin(w, NULL);
         json_put_str(w, "id", test->id);

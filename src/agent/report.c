@@ -246,6 +246,14 @@ int judge_report_parse(const char *json, size_t len, struct judge_report *ret, s
     return told(in.r, "a report", err);
 }
 
+const struct judge_row *judge_report_row(const struct judge_report *report, const char *id)
+{
+    for (size_t i = 0; i < report->n_rows; i++)
+        if (strcmp(report->rows[i].id, id) == 0)
+            return &report->rows[i];
+    return NULL;
+}
+
 void judge_report_clear(struct judge_report *report)
 {
     for (size_t i = 0; i < report->n_rows; i++) {

@@ -15,14 +15,14 @@
 
 static void put_tests(const struct agent_outcome *out, struct buf *ret)
 {
-    for (size_t i = 0; i < out->report.n_rows && i < out->tests.n; i++) {
+    for (size_t i = 0; i < out->tests.n; i++) {
         const struct judge_test *test = &out->tests.items[i];
-        const struct judge_row *row = &out->report.rows[i];
+        const struct judge_row *row = judge_report_row(&out->report, test->id);
+        const char *result = row ? test_result_name(row->result) : "not run";
 
-        (void)buf_printf(ret, "%s %s (%s, %s)%s\n",
-                         test->is_withdrawn ? "withdrawn" : test_result_name(row->result), row->id,
-                         test_class_name(test->class), test_origin_name(test->origin),
-                         row->is_suspect ? " suspect" : "");
+        (void)buf_printf(ret, "%s %s (%s, %s)%s\n", test->is_withdrawn ? "withdrawn" : result,
+                         test->id, test_class_name(test->class), test_origin_name(test->origin),
+                         row && row->is_suspect ? " suspect" : "");
     }
 }
 
