@@ -20,9 +20,16 @@ struct judging {
 
 static void tell_row(void *user, const struct judge_row *row)
 {
-    struct agent_event event = { .kind = EVENT_ROW, .row = row };
+    struct task *task = user;
+    cleanup_buf struct buf message = BUF_INIT(STATE_TEXT_MAX);
+    struct judge_row clean = *row;
+    struct agent_event event = { .kind = EVENT_ROW, .row = &clean };
 
-    task_tell(user, &event);
+    if (row->message && buf_puts(&message, row->message) == 0 && task_clean(task, &message) == 0)
+        clean.message = message.data;
+    else
+        clean.message = NULL;
+    task_tell(task, &event);
 }
 
 struct judge_spec build_judge_spec(struct task *task)
@@ -60,7 +67,9 @@ static int report_text(void *user, struct buf *ret, struct gb_err *err)
 
     spec.code = judging->code;
     r = judge_run(&spec, &report, err);
-    return r < 0 ? r : judge_report_text(&report, ret);
+    if (r == 0)
+        r = judge_report_text(&report, ret);
+    return r < 0 ? r : task_clean(judging->task, ret);
 }
 
 static void tell_report(struct task *task, const struct judge_report *report, bool is_remembered)

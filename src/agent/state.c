@@ -80,6 +80,20 @@ void task_log(struct task *task, const char *fmt, ...)
     (void)buf_printf(&task->steps, "step %u: %s\n", task->step, text);
 }
 
+int task_clean(const struct task *task, struct buf *text)
+{
+    cleanup_buf struct buf clean = BUF_INIT(text->max);
+    int r = buf_error(text);
+
+    if (r == 0 && redact_finds(task->redactor, text->data, text->len)) {
+        r = redact(task->redactor, text->data, text->len, &clean);
+        buf_reset(text);
+        if (r == 0)
+            r = buf_add(text, clean.data, clean.len);
+    }
+    return r;
+}
+
 /* ---- budget --------------------------------------------------------------------------------- */
 
 int task_may(struct task *task, enum budget_item next, struct gb_err *err)
@@ -118,7 +132,9 @@ static int hear_human(void *user, struct buf *ret, struct gb_err *err)
     const struct wish *wish = user;
     const struct agent_spec *spec = wish->task->spec;
 
-    return spec->human(spec->user, wish->text, ret, err);
+    int r = spec->human(spec->user, wish->text, ret, err);
+
+    return r < 0 ? r : task_clean(wish->task, ret);
 }
 
 static void tell_text(struct task *task, enum event_kind kind, const char *text)
@@ -174,9 +190,9 @@ static int search_it(void *user, struct buf *ret, struct gb_err *err)
         return gb_fail(err, r, why.blame, "%s", why.msg);
     if (r < 0) {
         buf_reset(ret);
-        return buf_printf(ret, "!%.*s", (int)gb_err_len(&why), why.msg);
+        (void)buf_printf(ret, "!%.*s", (int)gb_err_len(&why), why.msg);
     }
-    return 0;
+    return task_clean(wish->task, ret);
 }
 
 static int say_no_search(struct task *task, const char *why)
@@ -208,7 +224,7 @@ int lookup(struct task *task, const char *name, const char *query, struct gb_err
     if (found.len > 0 && found.data[0] == '!')
         return say_no_search(task, found.data + 1);
     buf_reset(&task->search);
-    r = redact(task->redactor, found.data, found.len, &task->search);
+    r = buf_add(&task->search, found.data, found.len);
     task_log(task, found.len > 0 ? "searched: %s" : "searched, and nothing was found: %s", query);
     return r < 0 ? gb_fail(err, r, GB_BLAME_HOST, "no memory for what was found") : 0;
 }

@@ -63,6 +63,9 @@ void task_note(struct task *task, const char *fmt, ...) __attribute__((format(pr
 /* Adds a line to what the orchestrator is told. */
 void task_log(struct task *task, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* Takes the task's secrets out of a text before anybody remembers it.  -ENOMEM, -EMSGSIZE. */
+int task_clean(const struct task *task, struct buf *text);
+
 /* May the next thing be done?  -EDQUOT, and is_over from then on. */
 int task_may(struct task *task, enum budget_item next, struct gb_err *err);
 
