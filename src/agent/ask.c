@@ -431,7 +431,11 @@ static int one_try(struct asking *asking, const char *name, const char *wrong, a
     if (!text)
         return gb_fail(err, -EINVAL, GB_BLAME_HOST,
                        "the answer '%s' that was remembered is damaged", name);
-    r = take(user, text, len, err);
+    return take(user, text, len, err);
+}
+
+int ask_taken(int r)
+{
     return r < 0 && r != -ENOMEM ? 1 : r;
 }
 

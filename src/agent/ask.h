@@ -33,8 +33,13 @@ struct question {
     const char *previous; /* JSON */
 };
 
-/* Reads an answer.  An error is told to the model, which is asked again, unless it is -ENOMEM. */
+/* Reads an answer: 0; 1 when it cannot be used, and the error is told to the model, which is asked
+ * again; negative when the task cannot go on. */
 typedef int (*ask_take)(void *user, const char *text, size_t len, struct gb_err *err);
+
+/* What a reader returns for the result of a parser: only that there is no memory is not the
+ * answer's fault. */
+int ask_taken(int r);
 
 /* Asks until take() is content, at most ASK_TRIES times, the later ones with what was wrong; their
  * effects are NAME, NAME.2, ….  -EBADMSG when no answer could be used.  What the answers took is

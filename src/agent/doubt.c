@@ -41,14 +41,6 @@ static int make_room(struct build *build, size_t n)
     return 0;
 }
 
-static const struct judge_row *row_of(const struct judge_report *report, const char *id)
-{
-    for (size_t i = 0; i < report->n_rows; i++)
-        if (strcmp(report->rows[i].id, id) == 0)
-            return &report->rows[i];
-    return NULL;
-}
-
 /* Notes how the test ended, and tells whether it ended the same way before. */
 static bool has_failed_alike(struct doubt *doubt, const struct judge_row *row)
 {
@@ -96,13 +88,13 @@ static int take_ruling(void *user, const char *text, size_t len, struct gb_err *
     fence_json(text, len, &text, &len);
     r = json_value_parse(text, len, STATE_TEXT_MAX, &value, err);
     if (r < 0)
-        return r;
+        return ask_taken(r);
     fault = json_str(json_get(value, "fault"), NULL);
     reason = json_str(json_get(value, "reason"), NULL);
     if (!fault || (strcmp(fault, "code") != 0 && strcmp(fault, "test") != 0 &&
                    strcmp(fault, "ambiguous") != 0))
-        return gb_fail(err, -EINVAL, GB_BLAME_PEER,
-                       "\"fault\" must be \"code\", \"test\" or \"ambiguous\"");
+        return ask_taken(gb_fail(err, -EINVAL, GB_BLAME_PEER,
+                                 "\"fault\" must be \"code\", \"test\" or \"ambiguous\""));
     (void)snprintf(ruling->fault, sizeof(ruling->fault), "%s", fault);
     free(ruling->reason);
     ruling->reason = strdup(reason ? reason : "");
@@ -178,7 +170,7 @@ int doubt_tests(struct task *task, const char *prefix, const struct judge_report
         return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for doubts");
     for (size_t i = 0; i < tests->n; i++) {
         const struct judge_test *test = &tests->items[i];
-        bool is_alike = has_failed_alike(&build->doubts[i], row_of(report, test->id));
+        bool is_alike = has_failed_alike(&build->doubts[i], judge_report_row(report, test->id));
         int r;
 
         if (!is_alike || build->doubts[i].is_asked || test->is_withdrawn ||

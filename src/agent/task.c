@@ -68,7 +68,9 @@ static int take_decision(void *user, const char *text, size_t len, struct gb_err
     choice_clear(choice);
     choice->has_contract = false;
     r = decision_parse(text, len, &choice->decision, err);
-    return r < 0 || choice->decision.action != ACTION_CODE ? r : take_contract(choice, err);
+    if (r == 0 && choice->decision.action == ACTION_CODE)
+        r = take_contract(choice, err);
+    return ask_taken(r);
 }
 
 static int choose(struct task *task, struct choice *choice, struct gb_err *err)

@@ -29,6 +29,7 @@ struct testing {
     const char *unnoticed; /* NULL: the first tests */
     char path[AGENT_PATH_MAX + 1];
     unsigned tries;
+    bool is_stopped;          /* the tests could not be listed, whatever they are */
     struct judge_tests tests; /* that were taken */
 };
 
@@ -66,7 +67,8 @@ static int collect_text(void *user, struct buf *ret, struct gb_err *err)
     json_object_begin(&w, NULL);
     json_put_str(&w, "problem", wrong.msg);
     json_object_end(&w);
-    return json_writer_end(&w);
+    r = json_writer_end(&w);
+    return r < 0 ? r : task_clean(testing->task, ret);
 }
 
 static int read_list(struct testing *testing, const struct buf *output, struct gb_err *err)
@@ -102,6 +104,7 @@ static int list(struct testing *testing, const char *what, struct gb_err *err)
                    testing->unnoticed ? "more-list" : "tests-list", testing->tries, what);
     r = journal_do(testing->task->spec->journal, name, input.data, input.len, collect_text, testing,
                    &output, err);
+    testing->is_stopped = r < 0;
     return r < 0 ? r : read_list(testing, &output, err);
 }
 
@@ -267,7 +270,9 @@ static int take_tests(void *user, const char *text, size_t len, struct gb_err *e
     if (r == 0)
         r = is_library(testing->task) ? take_library(testing, text, len, err)
                                       : take_program(testing, text, len, err);
-    return r < 0 ? r : check_classes(testing, err);
+    if (r == 0)
+        r = check_classes(testing, err);
+    return testing->is_stopped ? r : ask_taken(r);
 }
 
 /* ---- asking --------------------------------------------------------------------------------- */

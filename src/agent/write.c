@@ -84,7 +84,9 @@ static int take_answer(void *user, const char *text, size_t len, struct gb_err *
     int r = fence_scan(text, len, contract->files[1] ? NULL : contract->files[0], &said, err);
 
     agent_files_clear(reading->ret);
-    return r < 0 ? r : take_files(reading, &said, err);
+    if (r == 0)
+        r = take_files(reading, &said, err);
+    return ask_taken(r);
 }
 
 /* {"files": [{"relative_path", "content"}], "reasoning"}. */
