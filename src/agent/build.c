@@ -60,7 +60,7 @@ static bool is_known(const struct build *build, const struct agent_files *code)
     return false;
 }
 
-static int remember(struct build *build, const struct agent_files *code, struct gb_err *err)
+int build_remember(struct build *build, const struct agent_files *code, struct gb_err *err)
 {
     struct agent_files *more =
         realloc(build->earlier, (build->n_earlier + 1) * sizeof(*build->earlier));
@@ -101,9 +101,12 @@ static int anchors_text(const struct task *task, struct buf *ret)
     const struct judge_report *report = &task->out->report;
     const struct judge_tests *tests = &task->out->tests;
 
-    for (size_t i = 0; i < report->n_rows && i < tests->n; i++)
-        if (report->rows[i].result == TEST_PASSED && tests->items[i].origin != ORIGIN_HELD_BACK)
-            (void)buf_printf(ret, "%s\n", report->rows[i].id);
+    for (size_t i = 0; i < tests->n; i++) {
+        const struct judge_row *row = judge_report_row(report, tests->items[i].id);
+
+        if (row && row->result == TEST_PASSED && tests->items[i].origin != ORIGIN_HELD_BACK)
+            (void)buf_printf(ret, "%s\n", row->id);
+    }
     return buf_error(ret);
 }
 
@@ -157,11 +160,16 @@ static int write_new(struct task *task, const char *prefix, struct agent_files *
 
 /* ---- after a verdict ------------------------------------------------------------------------ */
 
-static const struct judge_row *first_failed(const struct judge_report *report)
+/* The first failure that may be shown. */
+static const struct judge_row *first_failed(const struct judge_tests *tests,
+                                            const struct judge_report *report)
 {
-    for (size_t i = 0; i < report->n_rows; i++)
-        if (report->rows[i].result != TEST_PASSED)
-            return &report->rows[i];
+    for (size_t i = 0; i < tests->n; i++) {
+        const struct judge_row *row = judge_report_row(report, tests->items[i].id);
+
+        if (row && row->result != TEST_PASSED && tests->items[i].origin != ORIGIN_HELD_BACK)
+            return row;
+    }
     return NULL;
 }
 
@@ -179,10 +187,7 @@ static unsigned n_passed(const struct judge_report *report)
 static void line_of(const struct task *task, const struct judge_report *report,
                     char line[static LINE_SIZE])
 {
-    const struct judge_row *row = first_failed(report);
-    size_t place = row ? (size_t)(row - report->rows) : 0;
-    bool is_hidden = row && place < task->out->tests.n &&
-                     task->out->tests.items[place].origin == ORIGIN_HELD_BACK;
+    const struct judge_row *row = first_failed(&task->out->tests, report);
     const char *message = row && row->message ? row->message : "";
 
     if (report->outcome == OUTCOME_TAMPERED)
@@ -190,8 +195,7 @@ static void line_of(const struct task *task, const struct judge_report *report,
     else
         (void)snprintf(line, LINE_SIZE, "%s, %u of %zu tests passed%s%s%s%s",
                        diagnosis_name(report->diagnosis), n_passed(report), report->n_rows,
-                       row ? ": " : "", row && !is_hidden ? row->id : "",
-                       row && !is_hidden && message[0] ? ": " : "", is_hidden ? "" : message);
+                       row ? ": " : "", row ? row->id : "", message[0] ? ": " : "", message);
 }
 
 /* Its code and report are those of the task from now on. */
@@ -339,8 +343,8 @@ static void tell_attempt(struct task *task)
     task_tell(task, &event);
 }
 
-static void keep_report(const struct task *task, unsigned iteration,
-                        const struct judge_report *report)
+void build_keep_report(const struct task *task, unsigned iteration,
+                       const struct judge_report *report)
 {
     struct folder_step step = { iteration, "code" };
     cleanup_buf struct buf table = BUF_INIT(STATE_TEXT_MAX);
@@ -372,11 +376,11 @@ static int attempt_code(struct task *task, const char *prefix, struct agent_file
     int r;
 
     if (task->spec->candidates > 1 && !task->build->has_code)
-        return candidates_try(task, prefix, code, report, &iteration, err);
+        return candidates_try(task, prefix, code, report, err);
     r = write_new(task, prefix, code, &iteration, err);
     if (r <= 0)
         return r;
-    r = remember(task->build, code, err);
+    r = build_remember(task->build, code, err);
     if (r < 0)
         return r;
     task_tell(task, &event);
@@ -385,7 +389,7 @@ static int attempt_code(struct task *task, const char *prefix, struct agent_file
     r = build_judge(task, name, code, report, err);
     if (r < 0)
         return r;
-    keep_report(task, iteration, report);
+    build_keep_report(task, iteration, report);
     return 1;
 }
 
@@ -416,12 +420,12 @@ static int judge_again(struct task *task, const char *prefix, const char *what, 
 
 /* Doubts about tests that it failed, a search, and when it passed the mutants. */
 static int attempt_after(struct task *task, const char *prefix, const struct agent_files *code,
-                         struct gb_err *err)
+                         const struct judge_report *report, struct gb_err *err)
 {
     int r = 0;
 
     if (!is_accepted(task)) {
-        r = doubt_tests(task, prefix, &task->out->report, err);
+        r = doubt_tests(task, prefix, report, err);
         if (r == 1)
             r = judge_again(task, prefix, "without", err);
     }
@@ -457,7 +461,11 @@ static int one_attempt(struct task *task, struct gb_err *err)
         return r;
     said.prose = code.prose ? strdup(code.prose) : NULL;
     r = settle(task, &code, &report, err);
-    return r < 0 ? r : attempt_after(task, prefix, &said, err);
+    if (r < 0)
+        return r;
+    /* The report of the best has become the task's. */
+    return attempt_after(task, prefix, &said, task->build->worse ? &report : &task->out->report,
+                         err);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------ */

@@ -30,6 +30,13 @@ struct build {
     char *worse;       /* what the last attempt broke, when it is not the best; NULL */
 };
 
+/* Code that is run: an attempt that writes it once more is not. */
+int build_remember(struct build *build, const struct agent_files *code, struct gb_err *err);
+
+/* The report in the folder, beside the code. */
+void build_keep_report(const struct task *task, unsigned iteration,
+                       const struct judge_report *report);
+
 /* Judges code as the effect NAME; tells rows and report.  The caller owes judge_report_clear(). */
 int build_judge(struct task *task, const char *name, const struct agent_files *code,
                 struct judge_report *ret, struct gb_err *err);
@@ -49,4 +56,4 @@ int doubt_tests(struct task *task, const char *prefix, const struct judge_report
 
 /* The first attempt as several solutions, of which the best is taken: *ret is its code. */
 int candidates_try(struct task *task, const char *prefix, struct agent_files *ret,
-                   struct judge_report *report, unsigned *ret_iteration, struct gb_err *err);
+                   struct judge_report *report, struct gb_err *err);

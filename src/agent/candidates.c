@@ -115,7 +115,9 @@ static int matrix_text(void *user, struct buf *ret, struct gb_err *err)
     json_array_end(&w);
     for (size_t i = 0; i < n; i++)
         judge_report_clear(&all->reports[i]);
-    return r < 0 ? r : json_writer_end(&w);
+    if (r == 0)
+        r = json_writer_end(&w);
+    return r < 0 ? r : task_clean(all->task, ret);
 }
 
 static int read_matrix(struct candidates *all, const struct buf *output, struct gb_err *err)
@@ -222,8 +224,19 @@ static int choose(struct candidates *all, size_t *ret, struct gb_err *err)
     return r;
 }
 
+static int remember_all(const struct candidates *all, struct gb_err *err)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < all->n && r == 0; i++) {
+        build_keep_report(all->task, all->iterations[i], &all->reports[i]);
+        r = build_remember(all->task->build, &all->codes[i], err);
+    }
+    return r;
+}
+
 int candidates_try(struct task *task, const char *prefix, struct agent_files *ret,
-                   struct judge_report *report, unsigned *ret_iteration, struct gb_err *err)
+                   struct judge_report *report, struct gb_err *err)
 {
     cleanup_candidates struct candidates *all = calloc(1, sizeof(*all));
     size_t which = 0;
@@ -236,12 +249,13 @@ int candidates_try(struct task *task, const char *prefix, struct agent_files *re
     if (r == 0)
         r = judge_all(all, prefix, err);
     if (r == 0)
+        r = remember_all(all, err);
+    if (r == 0)
         r = choose(all, &which, err);
     if (r < 0)
         return r;
     *ret = all->codes[which];
     *report = all->reports[which];
-    *ret_iteration = all->iterations[which];
     all->codes[which] = (struct agent_files){ 0 };
     all->reports[which] = (struct judge_report){ 0 };
     return 1;

@@ -77,9 +77,13 @@ static const char *failure(const struct agent_outcome *outcome)
 {
     const struct judge_report *report = &outcome->report;
 
-    for (size_t i = 0; i < report->n_rows; i++)
-        if (report->rows[i].result != TEST_PASSED && report->rows[i].message)
-            return report->rows[i].message;
+    for (size_t i = 0; i < outcome->tests.n; i++) {
+        const struct judge_test *test = &outcome->tests.items[i];
+        const struct judge_row *row = judge_report_row(report, test->id);
+
+        if (row && row->result != TEST_PASSED && row->message && test->origin != ORIGIN_HELD_BACK)
+            return row->message;
+    }
     return report->summary;
 }
 

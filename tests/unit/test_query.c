@@ -51,17 +51,36 @@ static const char json[] =
     "\"files\":[\"a.py\"],\"module\":\"a.py\",\"packages\":[\"lxml\"],"
     "\"names\":[{\"name\":\"f\",\"signature\":\"()\"}]}";
 
-static void check_made(char *message, const char *wanted, const char *expected)
+static void check_origin(enum test_origin origin, char *message, const char *wanted,
+                         const char *expected)
 {
     cleanup_buf struct buf query = BUF_INIT(QUERY_MAX);
-    struct judge_row row = { .result = TEST_FAILED, .message = message };
-    struct agent_outcome outcome = { .report = { .rows = &row, .n_rows = 1 } };
+    char id[] = "test_a.py::test_f";
+    struct judge_test test = { .id = id, .origin = origin };
+    struct judge_row row = { .id = id, .result = TEST_FAILED, .message = message };
+    struct agent_outcome outcome = {
+        .tests = { .items = &test, .n = 1 },
+        .report = { .rows = &row, .n_rows = 1 },
+    };
     struct gb_err err = { 0 };
 
     assert_int_equal(contract_parse(json, strlen(json), &outcome.contract, &err), 0);
     assert_int_equal(query_make(&outcome, wanted, &query), 0);
     assert_string_equal(query.data, expected);
     contract_clear(&outcome.contract);
+}
+
+static void check_made(char *message, const char *wanted, const char *expected)
+{
+    check_origin(ORIGIN_DERIVED, message, wanted, expected);
+}
+
+static void what_a_test_that_is_held_back_saw_does_not_leave(void **state)
+{
+    char error[] = "ValueError: secret word";
+
+    (void)state;
+    check_origin(ORIGIN_HELD_BACK, error, NULL, "python lxml reads files");
 }
 
 static void a_failure_is_asked_by_its_exception(void **state)
@@ -81,6 +100,7 @@ int main(void)
         cmocka_unit_test(words_leave_and_values_stay),
         cmocka_unit_test(a_query_has_an_end),
         cmocka_unit_test(a_failure_is_asked_by_its_exception),
+        cmocka_unit_test(what_a_test_that_is_held_back_saw_does_not_leave),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
