@@ -13,6 +13,7 @@
 #include "json/writer.h"
 
 #define NAME_SIZE 64
+#define ANEW      0.6 /* the temperature of a program that came back */
 #define TRY_MAX   (8 << 20)
 
 struct trying {
@@ -36,7 +37,9 @@ static int try_text(void *user, struct buf *ret, struct gb_err *err)
     cleanup_try struct judge_try try = { 0 };
     int r = judge_try(&judge, NULL, NULL, 0, &try, err);
 
-    return r < 0 ? r : judge_try_text(&try, ret);
+    if (r == 0)
+        r = judge_try_text(&try, ret);
+    return r < 0 ? r : task_clean(trying->task, ret);
 }
 
 /* The program's run as an effect, whose input is the program. */
@@ -131,26 +134,55 @@ static const char *wrong_with(const struct going *going)
     return going->try.summary ? going->try.summary : diagnosis_name(going->try.diagnosis);
 }
 
+static bool is_known(const struct going *going, const struct agent_files *code)
+{
+    return going->has_try && files_are_equal(&going->code, code);
+}
+
+static int write_once(struct task *task, const struct going *going, unsigned number, bool is_anew,
+                      struct agent_files *ret, unsigned *ret_iteration, struct gb_err *err)
+{
+    char name[NAME_SIZE];
+    struct writing writing = {
+        .name = name,
+        .prompt = "answer",
+        .diagnosis = wrong_with(going),
+        .seed = number + (is_anew ? 1000 : 0),
+        .temperature = is_anew && task->models[ROLE_CODER].samples ? ANEW : 0,
+        .present = going->has_try ? &going->code : NULL,
+    };
+
+    (void)snprintf(name, sizeof(name), "step-%u/attempt-%u/code%s", task->step, number,
+                   is_anew ? "-anew" : "");
+    return write_code(task, &writing, ret, ret_iteration, err);
+}
+
+/* 1: another program than the one that failed.  0: there is none. */
+static int write_new(struct task *task, const struct going *going, unsigned number,
+                     struct agent_files *ret, unsigned *ret_iteration, struct gb_err *err)
+{
+    int r = write_once(task, going, number, false, ret, ret_iteration, err);
+
+    if (r == 0 && is_known(going, ret)) {
+        task_note(task, "the same program as before: asked anew");
+        agent_files_clear(ret);
+        r = write_once(task, going, number, true, ret, ret_iteration, err);
+    }
+    return r < 0 ? r : !is_known(going, ret);
+}
+
 static int one_attempt(struct task *task, struct going *going, unsigned number, bool *is_done,
                        struct gb_err *err)
 {
     cleanup_files struct agent_files code = { 0 };
     const char *wrong = wrong_with(going);
     char name[NAME_SIZE];
-    struct writing writing = {
-        .name = name,
-        .prompt = "answer",
-        .diagnosis = wrong,
-        .seed = number,
-        .present = going->has_try ? &going->code : NULL,
-    };
     unsigned iteration;
     int r;
 
     tell_attempt(task, number, wrong ? wrong : "");
-    (void)snprintf(name, sizeof(name), "step-%u/attempt-%u/code", task->step, number);
-    r = write_code(task, &writing, &code, &iteration, err);
-    if (r < 0)
+    r = write_new(task, going, number, &code, &iteration, err);
+    if (r <= 0)
         return r;
     (void)snprintf(name, sizeof(name), "step-%u/attempt-%u/run", task->step, number);
     judge_try_clear(&going->try);
