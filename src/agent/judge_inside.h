@@ -175,6 +175,8 @@ enum guest_flag {
     GUEST_FLAG_UNNAMED = 1 << 5,
     GUEST_FLAG_REFUSED = 1 << 6,
     GUEST_FLAG_XPASSED = 1 << 7,
+    GUEST_FLAG_SWALLOWED = 1 << 8,
+    GUEST_FLAG_UNCOUNTED = 1 << 9, /* the runner says that it does not count, for whatever reason */
 };
 
 /* Strings are NULL where the line had none. */

@@ -236,16 +236,21 @@ static const struct {
     { GUEST_FLAG_UNNAMED, "a type of the tested code that has no name of its own" },
     { GUEST_FLAG_REFUSED, "the tested code changes what a test lent it" },
     { GUEST_FLAG_XPASSED, "a test that is marked to fail passes" },
+    { GUEST_FLAG_SWALLOWED, "a block of the tested code swallowed the rest of a test" },
+    { GUEST_FLAG_UNCOUNTED, "the tests' runner does not count it" },
 };
 
-static int judge_passed(const struct guest_result *result, struct judge_row *row,
-                        struct judge_note *note, struct gb_err *err)
+/* A test that ran together with the code never counts for itself: that is not its fault. */
+static int judge_passed(const struct pair_seen *seen, const struct guest_result *result,
+                        struct judge_row *row, struct judge_note *note, struct gb_err *err)
 {
+    unsigned flags = seen->server ? result->flags : result->flags & ~(unsigned)GUEST_FLAG_UNCOUNTED;
+
     row->result = TEST_PASSED;
-    if (result->flags & GUEST_FLAG_VIOLATION)
+    if (flags & GUEST_FLAG_VIOLATION)
         return tampered(row, note, "the tested code forged an answer", err);
     for (size_t i = 0; i < N_ELEMENTS(against); i++) {
-        if (!(result->flags & against[i].flag))
+        if (!(flags & against[i].flag))
             continue;
         row->is_suspect = true;
         return set_text(&note->against, against[i].words, err);
@@ -307,7 +312,7 @@ static int judge_result(const struct pair_seen *seen, const struct guest_result 
 {
     switch (result->outcome) {
     case GUEST_PASSED:
-        return judge_passed(result, row, note, err);
+        return judge_passed(seen, result, row, note, err);
     case GUEST_SERVER_LOST:
         row->result = TEST_FAILED;
         return seen->server ? judge_lost(seen, row, note, err)

@@ -32,6 +32,7 @@ static const struct {
     { "violation", GUEST_FLAG_VIOLATION }, { "handle_equality", GUEST_FLAG_EQUALITY },
     { "handle_order", GUEST_FLAG_ORDER },  { "unnamed_type", GUEST_FLAG_UNNAMED },
     { "refused", GUEST_FLAG_REFUSED },     { "xpassed", GUEST_FLAG_XPASSED },
+    { "swallowed", GUEST_FLAG_SWALLOWED },
 };
 
 /* ---- text ----------------------------------------------------------------------------------- */
@@ -167,6 +168,7 @@ static int take_result(struct guest_verdicts *verdicts, const struct json_value 
 {
     struct guest_result result = { .ms = -1 };
     struct guest_result *grown;
+    bool counts = false;
     int r = read_strings(line, &result);
 
     if (r == 0 && (!result.id || !read_outcome(line, &result.outcome) ||
@@ -175,6 +177,8 @@ static int take_result(struct guest_verdicts *verdicts, const struct json_value 
         return broken(verdicts);
     }
     result.flags = read_flags(json_get(line, "flags"));
+    if (!json_bool(json_get(line, "counts"), &counts) || !counts)
+        result.flags |= GUEST_FLAG_UNCOUNTED;
     (void)json_double(json_get(line, "duration_ms"), &result.ms);
     grown = r < 0 ? NULL : reallocarray(verdicts->results, verdicts->n_results + 1, sizeof(*grown));
     if (!grown) {
