@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The life of a task: killed and resumed, recorded and replayed, waiting, continued, forgotten."""
+import json
+import os
+import signal
+import subprocess
+
+import pytest
+import scripts
+from scripts import Desk
+
+TASK = "adds the numbers of its lines"
+
+
+def stop_at(desk, kind, how, *words):
+    """Begins a task and ends its process with a signal at the first event of a kind; its id."""
+    process = desk.start("--jsonl", *words, TASK)
+    begun = json.loads(process.stdout.readline())
+    line = begun
+    while line["event"] != kind:
+        line = json.loads(process.stdout.readline())
+    process.send_signal(how)
+    out, err = process.communicate(timeout=scripts.PATIENCE)
+    return begun["name"], process.returncode, out, err
+
+
+@pytest.mark.parametrize("kind", ["begin", "ask", "text", "contract", "tests", "code", "test", "report"])
+def test_a_task_that_is_killed_ends_as_it_would_have(place, kind):
+    desk = Desk(place, scripts.mended_rules(delay="2ms"))
+    whole = desk.document(TASK)
+    task, code, *_ = stop_at(desk, kind, signal.SIGKILL)
+    assert code == -signal.SIGKILL
+    state = {run["id"]: run["state"] for run in desk.runs()}[task]
+    assert state == "interrupted"
+    listed = desk.call("runs list")
+    assert f"glovebox run --resume {task[:10]}" in listed.stdout.decode()
+    again = desk.document("--resume", task)
+    assert again["id"] == task
+    assert scripts.timeless(again) == scripts.timeless(whole)
+
+
+def test_nothing_is_asked_twice(place):
+    """The script of the second life has no plan and no tests: what was done is remembered."""
+    desk = Desk(place, scripts.mended_rules())
+    task, *_ = stop_at(desk, "attempt", signal.SIGKILL)
+    desk.write([rule for rule in scripts.mended_rules() if "You plan" not in rule])
+    assert desk.document("--resume", task)["outcome"] == "passed"
+
+
+def test_cancelling_says_how_to_go_on(place):
+    desk = Desk(place, scripts.program_rules(delay="50ms"))
+    task, code, out, err = stop_at(desk, "text", signal.SIGINT)
+    assert code == 130
+    assert f"glovebox run --resume {task}" in err.decode()
+    assert json.loads(out.splitlines()[-1])["event"] == "error"
+    desk.write(scripts.program_rules())
+    desk.run("--resume", task)
+    assert desk.runs()[0]["outcome"] == "passed"
+
+
+def test_a_resumed_task_has_the_files_it_began_with(place):
+    data = place.cwd / "n.txt"
+    data.write_text("41")
+    desk = Desk(place, scripts.answer_rules("print(int(open('n.txt').read()) + 1)\n", delay="20ms"))
+    process = desk.start("--jsonl", "--file", "n.txt", "one more")
+    begun = json.loads(process.stdout.readline())
+    process.kill()
+    process.communicate(timeout=scripts.PATIENCE)
+    data.unlink()
+    assert desk.run("--resume", begun["name"]).stdout == b"42\n"
+
+
+def test_a_task_is_known_by_its_folder(place):
+    desk = Desk(place, scripts.mended_rules(delay="2ms"))
+    task, *_ = stop_at(desk, "tests", signal.SIGKILL)
+    folder = desk.runs()[0]["folder"]
+    assert desk.document("--resume_from", folder)["id"] == task
+    assert b"has ended" in desk.run("--resume_from", folder, code=2).stderr
+
+
+def test_a_folder_from_elsewhere_begins_a_new_task(place):
+    folder = place.cwd / "theirs"
+    folder.mkdir()
+    (folder / "objective.txt").write_text("6 times 7\n")
+    desk = Desk(place, scripts.answer_rules("print(6 * 7)\n"))
+    model = ["--model", f"scripted/{desk.script}"]
+    assert desk.run(*model, "--resume_from", folder).stdout == b"42\n"
+    assert desk.runs()[0]["objective"] == "6 times 7\n"
+
+
+def test_a_task_that_is_worked_on_is_left_alone(place):
+    desk = Desk(place, scripts.program_rules(delay="100ms"))
+    process = desk.start("--jsonl", TASK)
+    try:
+        task = json.loads(process.stdout.readline())["name"]
+        assert desk.runs()[0]["state"] == "running"
+        assert b"worked on by another process" in desk.run("--resume", task, code=2).stderr
+        assert b"worked on" in desk.call("runs rm", task).stderr
+    finally:
+        process.terminate()
+        process.communicate(timeout=scripts.PATIENCE)
+    assert process.returncode == 130
+
+
+# ---- record and replay --------------------------------------------------------------------------
+
+
+def alone(place, *words):
+    """Without network, store, model or boxes: as nobody but a reader of files."""
+    env = {name: value for name, value in scripts.environment(place).items()
+           if not name.startswith("GLOVEBOX_")}
+    env["HOME"] = "/nonexistent"
+    return subprocess.run(["unshare", "--net", str(scripts.places.binary()), "run", *map(str, words)],
+                          capture_output=True, timeout=60, env=env, cwd=place.cwd)
+
+
+def test_a_replay_ends_with_the_same_document(place):
+    (place.cwd / "n.txt").write_text("41")
+    desk = Desk(place, scripts.mended_rules())
+    whole = desk.document("--record", "task.rec", "--file", "n.txt", TASK)
+    desk.script.unlink()
+    replayed = alone(place, "--replay", "task.rec", "--json")
+    assert replayed.returncode == 0, replayed
+    assert json.loads(replayed.stdout) == whole
+    assert not (place.cwd / "state").exists()
+
+
+def test_a_resumed_task_is_recorded_whole(place):
+    desk = Desk(place, scripts.mended_rules(delay="2ms"))
+    task, *_ = stop_at(desk, "test", signal.SIGKILL)
+    whole = desk.document("--record", "task.rec", "--resume", task)
+    assert json.loads(alone(place, "--replay", "task.rec", "--json").stdout) == whole
+
+
+def test_the_first_difference_of_a_replay_is_told(place):
+    desk = Desk(place, scripts.program_rules())
+    desk.run("--record", "task.rec", TASK)
+    path = place.cwd / "task.rec"
+    path.write_text(path.read_text().replace('\\"candidates\\":1', '\\"candidates\\":2'))
+    answer = alone(place, "--replay", path)
+    assert answer.returncode == 1
+    assert b"diverges from its recording" in answer.stderr and b"step-1" in answer.stderr
+
+
+# ---- waiting ------------------------------------------------------------------------------------
+
+
+def asking_rules():
+    ask = scripts.plan(action="human", question="Which one: six or seven?")
+    return [scripts.rule(ask, system="You plan", unless="six it is"),
+            scripts.rule(scripts.plan(action="finish", answer="6"), system="You plan")]
+
+
+def test_a_question_waits_for_an_answer(place):
+    desk = Desk(place, asking_rules())
+    answer = desk.run("which number?", code=3)
+    task = desk.runs()[0]
+    assert f"glovebox runs answer {task['id']}" in answer.stderr.decode()
+    assert answer.stdout == b""
+    assert task["state"] == "waiting" and task["question"] == "Which one: six or seven?"
+    shown = desk.call("runs show", task["id"][:8]).stdout.decode()
+    assert "six or seven?" in shown and "runs answer" in shown
+    done = desk.call("runs answer", task["id"], "six it is")
+    assert (done.returncode, done.stdout) == (0, b"6\n"), done
+    assert desk.runs()[0]["state"] == "done"
+    again = desk.call("runs answer", task["id"], "seven")
+    assert again.returncode == 2 and b"has ended" in again.stderr
+
+
+def test_waiting_is_told_in_json_too(place):
+    document = Desk(place, asking_rules()).document("which number?", code=3)
+    assert document["state"] == "waiting" and document["question"] == "Which one: six or seven?"
+    assert document["outcome"] is None
+
+
+def test_who_never_wants_to_be_asked_is_not(place):
+    rules = [scripts.rule(scripts.plan(action="finish", answer="6"), system="You plan",
+                          when="nobody to ask"), *asking_rules()]
+    assert Desk(place, rules).run("--ask", "never", "which number?").stdout == b"6\n"
+
+
+def test_only_a_question_is_answered(place):
+    desk = Desk(place, scripts.program_rules(delay="50ms"))
+    task, *_ = stop_at(desk, "text", signal.SIGKILL)
+    answer = desk.call("runs answer", task, "six")
+    assert answer.returncode == 2 and b"does not wait for an answer" in answer.stderr
+    assert desk.call("runs answer", task, " ").returncode == 2
+
+
+# ---- continuing, showing, forgetting --------------------------------------------------------------
+
+
+def test_a_task_goes_on_from_what_another_built(place):
+    desk = Desk(place, scripts.program_rules())
+    first = desk.document("--out", "out", TASK)
+    more = scripts.COUNT.replace("print(total)", "print(total, flush=True)")
+    desk.write(scripts.program_rules(code=more))
+    second = desk.document("--continue", first["id"], "--out", "out", "flush the output")
+    assert second["files"][0]["text"] == more
+    assert (place.cwd / "out/count.py").read_text() == more
+    shown = json.loads(desk.call("runs show", "--json", second["id"]).stdout)
+    assert shown["parent"] == first["id"] and shown["document"] == second
+    (place.cwd / "out/count.py").write_text("my own change\n")
+    desk.write(scripts.program_rules())
+    refused = desk.run("--continue", second["id"], "--out", "out", "once more", code=2)
+    assert b"is there already" in refused.stderr
+    assert (place.cwd / "out/count.py").read_text() == "my own change\n"
+
+
+def test_a_forgotten_task_leaves_its_folder(place):
+    desk = Desk(place, scripts.answer_rules("print(1)\n"))
+    desk.run("one")
+    task = desk.runs()[0]
+    answer = desk.call("runs rm", task["id"])
+    assert answer.returncode == 0 and task["folder"] in answer.stderr.decode()
+    assert desk.runs() == [] and os.path.isdir(task["folder"])
+    assert b"there is no task" in desk.call("runs show", task["id"]).stderr
+
+
+def test_where_nothing_was_run_nothing_is_listed(place):
+    desk = Desk(place, [])
+    answer = desk.call("runs list")
+    assert (answer.returncode, answer.stdout) == (0, b"") and b"No tasks yet" in answer.stderr
