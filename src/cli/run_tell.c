@@ -181,7 +181,7 @@ void run_tell_end(struct view *view, const struct agent_outcome *outcome,
 
 int run_tell_answer(const char *answer, struct gb_err *err)
 {
-    cleanup_buf struct buf text = BUF_INIT(4 * ANSWER_MAX);
+    cleanup_buf struct buf text = BUF_INIT(4UL * ANSWER_MAX);
     size_t len = strlen(answer);
 
     if (isatty(STDOUT_FILENO)) {

@@ -42,7 +42,7 @@ static void tell_raw(struct view *view, const struct buf *text)
 /* "● tests      12 written": a label, then text in one line or several, the later ones indented. */
 static void tell(struct view *view, enum term_style style, const char *label, const char *text)
 {
-    cleanup_buf struct buf out = BUF_INIT(4 * LINE_MAX_BYTES);
+    cleanup_buf struct buf out = BUF_INIT(4UL * LINE_MAX_BYTES);
     const char *mark = label[0] ? "●" : " ";
 
     for (const char *line = text; line; line = strchr(line, '\n')) {
@@ -290,7 +290,7 @@ static void add_to_tail(struct view *view, char c)
         view->tail_len = 0;
         view->tail[view->n_lines % VIEW_TAIL_LINES][0] = '\0';
     } else if (view->tail_len + 1 < VIEW_TAIL_WIDTH && c != '\r') {
-        line[view->tail_len++] = c == '\t' ? ' ' : c;
+        line[view->tail_len++] = (char)(c == '\t' ? ' ' : c);
         line[view->tail_len] = '\0';
     }
 }
@@ -343,7 +343,7 @@ static void on_code(struct view *view, const struct agent_event *event)
 
 static void on_row(struct view *view, const struct agent_event *event)
 {
-    (void)buf_putc(&view->marks, event->row->result == TEST_PASSED);
+    (void)buf_putc(&view->marks, (char)(event->row->result == TEST_PASSED));
     draw(view, false);
 }
 
@@ -372,7 +372,7 @@ static void tell_marks(struct view *view, const struct judge_report *report)
 
     buf_reset(&view->marks);
     for (size_t i = 0; i < report->n_rows; i++)
-        (void)buf_putc(&view->marks, report->rows[i].result == TEST_PASSED);
+        (void)buf_putc(&view->marks, (char)(report->rows[i].result == TEST_PASSED));
     for (size_t i = 0; i < view->marks.len; i += room) {
         size_t end = i + room < view->marks.len ? i + room : view->marks.len;
 

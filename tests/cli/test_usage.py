@@ -10,7 +10,8 @@ import pytest
 from calls import call, environment, refused
 from lib import place as places
 
-COMMANDS = ["exec", "doctor", "models", "config show", "config trust", "version"]
+COMMANDS = ["run", "runs list", "runs show", "runs answer", "runs rm", "exec", "doctor", "models",
+            "config show", "config trust", "version"]
 
 
 @pytest.fixture
@@ -44,7 +45,7 @@ def test_help_of_a_command_fits_a_screen(place, name):
     lines = answer.stdout.decode().splitlines()
     assert (answer.returncode, answer.stderr) == (0, b"")
     assert lines[0].startswith(f"Usage: glovebox {name} ")
-    assert len(lines) <= 32
+    assert len(lines) <= 46
     assert max(map(len, lines)) <= 80
     assert call(place, "help", *name.split()).stdout == answer.stdout
     assert call(place, *name.split(), "-h").stdout == answer.stdout
