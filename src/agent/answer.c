@@ -53,12 +53,9 @@ static int run(struct task *task, const char *name, const struct agent_files *co
 
     if (r < 0)
         return gb_fail(err, r, GB_BLAME_HOST, "no memory for the program");
-    r = journal_do(task->spec->journal, name, input.data, input.len, try_text, &trying, &output,
-                   err);
+    r = task_do(task, name, &input, try_text, &trying, &output, err);
     if (r >= 0)
         r = judge_try_parse(output.data, output.len, ret, err);
-    if (r == 0)
-        task_spend_time(task, ret->ms);
     return r;
 }
 

@@ -279,8 +279,7 @@ static int mutate(struct task *task, const char *name, struct gb_err *err)
 
     if (r < 0)
         return gb_fail(err, r, GB_BLAME_HOST, "no memory for the mutants");
-    r = journal_do(task->spec->journal, name, input.data, input.len, mutation_text, task, &output,
-                   err);
+    r = task_do(task, name, &input, mutation_text, task, &output, err);
     if (r < 0)
         return r;
     event.is_remembered = r == 1;

@@ -103,15 +103,13 @@ int build_judge(struct task *task, const char *name, const struct agent_files *c
 
     if (r < 0)
         return gb_fail(err, r, GB_BLAME_HOST, "no memory for the judge's input");
-    r = journal_do(task->spec->journal, name, input.data, input.len, report_text, &judging, &output,
-                   err);
+    r = task_do(task, name, &input, report_text, &judging, &output, err);
     if (r < 0)
         return r;
     is_remembered = r == 1;
     r = judge_report_parse(output.data, output.len, ret, err);
     if (r < 0)
         return r;
-    task_spend_time(task, ret->ms);
     tell_report(task, ret, is_remembered);
     return 0;
 }

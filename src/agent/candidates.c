@@ -135,15 +135,6 @@ static int read_matrix(struct candidates *all, const struct buf *output, struct 
     return r;
 }
 
-static uint64_t longest_ms(const struct candidates *all)
-{
-    uint64_t ms = 0;
-
-    for (size_t i = 0; i < all->n; i++)
-        ms = all->reports[i].ms > ms ? all->reports[i].ms : ms;
-    return ms;
-}
-
 static int judge_all(struct candidates *all, const char *prefix, struct gb_err *err)
 {
     struct task *task = all->task;
@@ -159,12 +150,9 @@ static int judge_all(struct candidates *all, const char *prefix, struct gb_err *
     if (r < 0)
         return gb_fail(err, r, GB_BLAME_HOST, "no memory for the solutions");
     (void)snprintf(name, sizeof(name), "%s/matrix", prefix);
-    r = journal_do(task->spec->journal, name, input.data, input.len, matrix_text, all, &output,
-                   err);
+    r = task_do(task, name, &input, matrix_text, all, &output, err);
     if (r >= 0)
         r = read_matrix(all, &output, err);
-    if (r == 0)
-        task_spend_time(task, longest_ms(all));
     return r;
 }
 

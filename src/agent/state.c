@@ -3,6 +3,7 @@
 #include "agent/state.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,11 +14,14 @@
 #include "agent/prompt.h"
 #include "agent/redact.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/err.h"
+#include "base/num.h"
 
 #define EVENT_LINE_MAX (64 << 20)
 #define ANSWER_MAX     (64 << 10)
 #define LINE_MAX_BYTES 2048
+#define TIME_TEXT_MAX  32
 
 /* ---- telling -------------------------------------------------------------------------------- */
 
@@ -108,6 +112,50 @@ void task_spend_time(struct task *task, uint64_t ms)
 {
     task->spent.wall_ms += ms;
     budget_spend_time(&task->budget, ms);
+}
+
+/* "1234" and a newline before the output: how many milliseconds it took. */
+struct timed {
+    journal_effect effect;
+    void *user;
+};
+
+static int do_timed(void *user, struct buf *ret, struct gb_err *err)
+{
+    const struct timed *timed = user;
+    cleanup_buf struct buf output = BUF_INIT(ret->max);
+    uint64_t started_ns = clock_now_ns();
+    int r = timed->effect(timed->user, &output, err);
+    uint64_t took_ms = (clock_now_ns() - started_ns) / NS_PER_MS;
+
+    if (r < 0)
+        return r;
+    (void)buf_printf(ret, "%" PRIu64 "\n", took_ms);
+    return buf_add(ret, output.data, output.len);
+}
+
+int task_do(struct task *task, const char *name, const struct buf *input, journal_effect effect,
+            void *user, struct buf *ret, struct gb_err *err)
+{
+    struct timed timed = { effect, user };
+    cleanup_buf struct buf output = BUF_INIT(ret->max + TIME_TEXT_MAX);
+    int was_there = journal_do(task->spec->journal, name, input->data, input->len, do_timed, &timed,
+                               &output, err);
+    char *end;
+    uint64_t ms;
+    int r;
+
+    if (was_there < 0)
+        return was_there;
+    end = output.len > 0 ? memchr(output.data, '\n', output.len) : NULL;
+    if (end)
+        *end = '\0';
+    if (!end || num_parse_u64(output.data, 0, UINT32_MAX, &ms) < 0)
+        return gb_fail(err, -EINVAL, GB_BLAME_HOST, "what is remembered of '%s' is damaged", name);
+    task_spend_time(task, ms);
+    r = buf_add(ret, end + 1, output.len - (size_t)(end + 1 - output.data));
+    return r < 0 ? gb_fail(err, r, GB_BLAME_HOST, "what came of '%s' is too long", name)
+                 : was_there;
 }
 
 void task_vars(const struct task *task, struct prompt_var vars[static TASK_VARS])

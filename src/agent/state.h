@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/journal.h"
 #include "agent/prompt.h"
 #include "agent/task.h"
 #include "base/buf.h"
@@ -75,6 +76,10 @@ void task_vars(const struct task *task, struct prompt_var vars[static TASK_VARS]
 
 /* Milliseconds that an effect took, out of the journal. */
 void task_spend_time(struct task *task, uint64_t ms);
+
+/* journal_do() for work in boxes: the time that it took is remembered with its output, and spent. */
+int task_do(struct task *task, const char *name, const struct buf *input, journal_effect effect,
+            void *user, struct buf *ret, struct gb_err *err);
 
 /* ---- parts ---------------------------------------------------------------------------------- */
 

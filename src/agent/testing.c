@@ -102,8 +102,7 @@ static int list(struct testing *testing, const char *what, struct gb_err *err)
         return gb_fail(err, r, GB_BLAME_HOST, "no memory for the tests");
     (void)snprintf(name, sizeof(name), "step-%u/%s-%u%s", testing->task->step,
                    testing->unnoticed ? "more-list" : "tests-list", testing->tries, what);
-    r = journal_do(testing->task->spec->journal, name, input.data, input.len, collect_text, testing,
-                   &output, err);
+    r = task_do(testing->task, name, &input, collect_text, testing, &output, err);
     testing->is_stopped = r < 0;
     return r < 0 ? r : read_list(testing, &output, err);
 }
