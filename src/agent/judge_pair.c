@@ -29,6 +29,16 @@ static int set_text(char **target, const char *text, struct gb_err *err)
     return *target ? 0 : judge_no_memory(err);
 }
 
+/* As one line: it may be a stranger's. */
+static int set_line(char **target, const char *text, struct gb_err *err)
+{
+    cleanup_buf struct buf line = BUF_INIT(2 * JUDGE_LINE_MAX);
+
+    words_line(&line, text, strlen(text), JUDGE_LINE_MAX);
+    return buf_error(&line) < 0 ? judge_no_memory(err)
+                                : set_text(target, line.data ? line.data : "", err);
+}
+
 static int tampered(struct judge_row *row, struct judge_note *note, const char *why,
                     struct gb_err *err)
 {
@@ -46,7 +56,7 @@ static int failed(struct judge_row *row, struct judge_note *note, enum diagnosis
 {
     row->result = diagnosis == DIAGNOSIS_TIMEOUT ? TEST_TIMEOUT : TEST_FAILED;
     note->diagnosis = diagnosis;
-    return row->message ? 0 : set_text(&row->message, why, err);
+    return row->message ? 0 : set_line(&row->message, why, err);
 }
 
 /* The words of an assert are the test's: the model must not read them. */

@@ -29,8 +29,8 @@ static void only_lines_with_the_nonce_count(void **state)
     struct guest_verdicts v;
 
     read_lines("{\"kind\":\"result\",\"id\":\"a\",\"outcome\":\"passed\"}\n"
-               "nonc {\"kind\":\"end\"}\nnonce{\"kind\":\"end\"}\n x " N "{\"kind\":\"end\"}\n" //
-               N "{\"kind\":\"result\",\"id\":\"b\",\"outcome\":\"failed\",\"message\":\"m\","
+               "nonc {\"kind\":\"end\"}\nnonce{\"kind\":\"end\"}\n x " N "{\"kind\":\"end\"}\n" N
+               "{\"kind\":\"result\",\"id\":\"b\",\"outcome\":\"failed\",\"message\":\"m\","
                "\"flags\":[\"violation\",\"else\",3],\"duration_ms\":1.5}\n" N
                "{\"kind\":\"end\"}\n",
                &v);
@@ -47,8 +47,8 @@ static void tests_come_with_their_class(void **state)
 {
     struct guest_verdicts v;
 
-    read_lines(N "{\"kind\":\"test\",\"id\":\"a\",\"class\":\"stress\"}\n" //
-               N "{\"kind\":\"test\",\"id\":\"b\",\"class\":null}\n" N
+    read_lines(N "{\"kind\":\"test\",\"id\":\"a\",\"class\":\"stress\"}\n" N
+                 "{\"kind\":\"test\",\"id\":\"b\",\"class\":null}\n" N
                  "{\"kind\":\"problem\",\"message\":\"first\"}\n" N
                  "{\"kind\":\"problem\",\"message\":\"second\"}\n",
                &v);
