@@ -6,58 +6,13 @@
 #include <string.h>
 
 #include "agent/folder.h"
-#include "agent/journal.h"
 #include "agent/state.h"
+#include "agent/tryout.h"
 #include "agent/write.h"
 #include "base/err.h"
-#include "json/writer.h"
 
 #define NAME_SIZE 64
 #define ANEW      0.6 /* the temperature of a program that came back */
-#define TRY_MAX   (8 << 20)
-
-struct trying {
-    const struct task *task;
-    const struct agent_files *code;
-};
-
-static int try_text(void *user, struct buf *ret, struct gb_err *err)
-{
-    const struct trying *trying = user;
-    const struct agent_spec *spec = trying->task->spec;
-    struct judge_spec judge = {
-        .box = spec->box,
-        .contract = &trying->task->out->contract,
-        .code = trying->code,
-        .inputs = spec->inputs,
-        .n_inputs = spec->n_inputs,
-        .jobs = 1,
-        .cancel_fd = spec->cancel_fd,
-    };
-    cleanup_try struct judge_try try = { 0 };
-    int r = judge_try(&judge, NULL, NULL, 0, &try, err);
-
-    if (r == 0)
-        r = judge_try_text(&try, ret);
-    return r < 0 ? r : task_clean(trying->task, ret);
-}
-
-/* The program's run as an effect, whose input is the program. */
-static int run(struct task *task, const char *name, const struct agent_files *code,
-               struct judge_try *ret, struct gb_err *err)
-{
-    struct trying trying = { task, code };
-    cleanup_buf struct buf input = BUF_INIT(STATE_FILES_MAX);
-    cleanup_buf struct buf output = BUF_INIT(TRY_MAX);
-    int r = files_text(code, &input);
-
-    if (r < 0)
-        return gb_fail(err, r, GB_BLAME_HOST, "no memory for the program");
-    r = task_do(task, name, &input, try_text, &trying, &output, err);
-    if (r >= 0)
-        r = judge_try_parse(output.data, output.len, ret, err);
-    return r;
-}
 
 static void tell_attempt(struct task *task, unsigned number, const char *why)
 {
@@ -183,7 +138,7 @@ static int one_attempt(struct task *task, struct going *going, unsigned number, 
         return r;
     (void)snprintf(name, sizeof(name), "step-%u/attempt-%u/run", task->step, number);
     judge_try_clear(&going->try);
-    r = run(task, name, &code, &going->try, err);
+    r = tryout(task, name, &code, NULL, &going->try, err);
     if (r < 0)
         return r;
     going->has_try = true;

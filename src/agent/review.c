@@ -6,6 +6,7 @@
 
 #include "agent/ask.h"
 #include "agent/state.h"
+#include "agent/tryout.h"
 #include "agent/write.h"
 #include "base/err.h"
 
@@ -68,7 +69,8 @@ int review_write(struct task *task, struct gb_err *err)
     struct agent_outcome *out = task->out;
     cleanup_buf struct buf files = BUF_INIT(STATE_FILES_MAX);
     cleanup_buf struct buf results = BUF_INIT(STATE_TEXT_MAX);
-    struct prompt_var vars[TASK_VARS + 2];
+    cleanup_buf struct buf output = BUF_INIT(STATE_TEXT_MAX);
+    struct prompt_var vars[TASK_VARS + 3];
     struct gb_err why = { 0 };
     struct question question = {
         .name = "review",
@@ -82,11 +84,15 @@ int review_write(struct task *task, struct gb_err *err)
     };
     int r;
 
+    r = tryout_show(task, "program", &output, err);
+    if (r < 0)
+        return r;
     if (files_text(&out->code, &files) < 0 || results_text(out, &results) < 0)
         return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for the review");
     task_vars(task, vars);
     vars[TASK_VARS] = (struct prompt_var){ "files", files.data, 0 };
     vars[TASK_VARS + 1] = (struct prompt_var){ "report", results.data, 0 };
+    vars[TASK_VARS + 2] = (struct prompt_var){ "output", output.data, 0 };
     r = ask(task, &question, take_explanation, out, NULL, &why);
     if (r < 0 && err)
         *err = why;

@@ -19,7 +19,8 @@
 #define TICK_MS        100
 #define LABEL_WIDTH    11
 #define INDENT         14 /* mark, blank, label, blank */
-#define DETAILS_MAX    4  /* failed tests that are told with their values */
+#define SAID_LINES     24
+#define DETAILS_MAX    4 /* failed tests that are told with their values */
 #define MARKS_MAX      4096
 
 /* ---- lines that stay ------------------------------------------------------------------------ */
@@ -426,6 +427,19 @@ static void on_mutation(struct view *view, const struct agent_event *event)
         tell(view, TERM_BOLD, "mutants", out.data);
 }
 
+/* So many as a person reads; a copy. */
+static char *first_lines(const char *text, size_t len)
+{
+    size_t lines = 0;
+    size_t n = 0;
+
+    while (n < len && lines < SAID_LINES) {
+        lines += text[n] == '\n';
+        n++;
+    }
+    return n > 0 ? strndup(text, n) : NULL;
+}
+
 static void on_said(struct view *view, const struct agent_event *event)
 {
     static const char *const labels[N_EVENTS] = {
@@ -433,8 +447,14 @@ static void on_said(struct view *view, const struct agent_event *event)
         [EVENT_NOTE] = "note",     [EVENT_MATRIX] = "solutions",
     };
 
-    if (event->text)
-        tell(view, TERM_BOLD, labels[event->kind], event->text);
+    size_t len = event->text ? event->len : 0;
+    cleanup_free char *text = NULL;
+
+    while (len > 0 && event->text[len - 1] == '\n')
+        len--;
+    text = first_lines(event->text, len);
+    if (text && len > 0)
+        tell(view, TERM_BOLD, labels[event->kind], text);
 }
 
 static void on_end(struct view *view, const struct agent_event *event)

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* agent/tryout.c - a program once, as a person would start it. */
+#include "agent/tryout.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "agent/cases.h"
+#include "agent/write.h"
+#include "base/err.h"
+
+#define TRY_MAX  (8 << 20)
+#define SHOW_MAX (8 << 10) /* of what it printed */
+
+struct trying {
+    const struct task *task;
+    const struct agent_files *code;
+    char *const *args;
+    struct buf input;
+};
+
+static int try_text(void *user, struct buf *ret, struct gb_err *err)
+{
+    const struct trying *trying = user;
+    const struct agent_spec *spec = trying->task->spec;
+    struct judge_spec judge = {
+        .box = spec->box,
+        .contract = &trying->task->out->contract,
+        .code = trying->code,
+        .inputs = spec->inputs,
+        .n_inputs = spec->n_inputs,
+        .jobs = 1,
+        .cancel_fd = spec->cancel_fd,
+    };
+    cleanup_try struct judge_try try = { 0 };
+    int r = judge_try(&judge, trying->args, trying->input.data, trying->input.len, &try, err);
+
+    if (r == 0)
+        r = judge_try_text(&try, ret);
+    return r < 0 ? r : task_clean(trying->task, ret);
+}
+
+/* What it depends on: the program, its arguments, its input. */
+static int input_text(const struct trying *trying, struct buf *ret)
+{
+    int r = files_text(trying->code, ret);
+
+    for (size_t i = 0; trying->args && trying->args[i] && r == 0; i++)
+        r = buf_printf(ret, "%s\n", trying->args[i]);
+    return r < 0 ? r : buf_add(ret, trying->input.data, trying->input.len);
+}
+
+static int run(struct task *task, const char *name, struct trying *trying, struct judge_try *ret,
+               struct gb_err *err)
+{
+    cleanup_buf struct buf input = BUF_INIT(2 * STATE_FILES_MAX);
+    cleanup_buf struct buf output = BUF_INIT(TRY_MAX);
+    int r = input_text(trying, &input);
+
+    if (r < 0)
+        return gb_fail(err, r, GB_BLAME_HOST, "no memory for the program");
+    r = task_do(task, name, &input, try_text, trying, &output, err);
+    return r < 0 ? r : judge_try_parse(output.data, output.len, ret, err);
+}
+
+int tryout(struct task *task, const char *name, const struct agent_files *code,
+           const struct program_case *item, struct judge_try *ret, struct gb_err *err)
+{
+    struct trying trying = {
+        .task = task,
+        .code = code,
+        .args = item ? item->argv : NULL,
+        .input = BUF_INIT(CASE_REPEATED_MAX),
+    };
+    int r = item ? case_input(item, &trying.input) : 0;
+
+    r = r < 0 ? gb_fail(err, r, GB_BLAME_HOST, "no memory for the input")
+              : run(task, name, &trying, ret, err);
+    buf_clear(&trying.input);
+    return r;
+}
+
+/* ---- what was built ------------------------------------------------------------------------- */
+
+static const struct program_case *usual(const struct program_cases *cases)
+{
+    for (size_t i = 0; i < cases->n; i++)
+        if (cases->items[i].class == CLASS_NORMAL && !cases->items[i].files[0])
+            return &cases->items[i];
+    return NULL;
+}
+
+int tryout_show(struct task *task, const char *name, struct buf *ret, struct gb_err *err)
+{
+    const char *json = task->out->tests.cases;
+    cleanup_cases struct program_cases cases = { 0 };
+    cleanup_try struct judge_try try = { 0 };
+    struct agent_event event = { .kind = EVENT_OUTPUT };
+    const struct program_case *item;
+    int r;
+
+    if (!json || cases_parse(json, strlen(json), &cases, NULL) < 0)
+        return 0;
+    item = usual(&cases);
+    if (!item)
+        return 0;
+    r = tryout(task, name, &task->out->code, item, &try, err);
+    if (r < 0)
+        return r;
+    event.text = try.out;
+    event.len = try.out_len > SHOW_MAX ? SHOW_MAX : try.out_len;
+    event.name = item->name;
+    if (event.len > 0)
+        task_tell(task, &event);
+    return buf_add(ret, event.text, event.len) < 0 ? -ENOMEM : 0;
+}
