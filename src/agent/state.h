@@ -77,7 +77,8 @@ void task_vars(const struct task *task, struct prompt_var vars[static TASK_VARS]
 /* Milliseconds that an effect took, out of the journal. */
 void task_spend_time(struct task *task, uint64_t ms);
 
-/* journal_do() for work in boxes: the time that it took is remembered with its output, and spent. */
+/* journal_do() for work in boxes: the time that it took is remembered with its output, and spent.
+ */
 int task_do(struct task *task, const char *name, const struct buf *input, journal_effect effect,
             void *user, struct buf *ret, struct gb_err *err);
 

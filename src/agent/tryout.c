@@ -53,7 +53,7 @@ static int input_text(const struct trying *trying, struct buf *ret)
 static int run(struct task *task, const char *name, struct trying *trying, struct judge_try *ret,
                struct gb_err *err)
 {
-    cleanup_buf struct buf input = BUF_INIT(2 * STATE_FILES_MAX);
+    cleanup_buf struct buf input = BUF_INIT(STATE_FILES_MAX + CASE_REPEATED_MAX);
     cleanup_buf struct buf output = BUF_INIT(TRY_MAX);
     int r = input_text(trying, &input);
 
