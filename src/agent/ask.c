@@ -25,6 +25,7 @@
 
 #define INPUT_MAX   (16 << 20)
 #define OUTPUT_MAX  (64 << 20)
+#define CLEAN_MAX   (64 << 10) /* of a line without its secrets */
 #define LINE_KEEP   (16 << 10) /* of a line without an end that is heard as it comes */
 #define BYTES_TOKEN 3          /* at least, of any text that people write */
 #define PROMPT_MIN  4096
@@ -60,7 +61,7 @@ static void hear(struct asking *asking, enum event_kind kind, const char *text, 
 static void tell_line(struct asking *asking, size_t which)
 {
     struct buf *line = &asking->lines[which];
-    cleanup_buf struct buf clean = BUF_INIT(4 * LINE_KEEP);
+    cleanup_buf struct buf clean = BUF_INIT(CLEAN_MAX);
 
     if (line->len > 0 && redact(asking->task->redactor, line->data, line->len, &clean) == 0)
         hear(asking, kinds[which], clean.data, clean.len);

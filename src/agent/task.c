@@ -150,44 +150,41 @@ static int is_agreed(struct task *task, struct gb_err *err)
     return 0;
 }
 
-static int do_code(struct task *task, struct choice *choice, bool *is_done, struct gb_err *err)
+/* Each: 1 when the task is done, 0 when the orchestrator goes on. */
+
+static int do_code(struct task *task, struct choice *choice, struct gb_err *err)
 {
     struct agent_outcome *out = task->out;
     bool is_answer;
     int r = choice->has_contract ? agree(task, &choice->contract, err) : 0;
 
-    if (r == 0 && choice->has_contract)
-        r = is_agreed(task, err);
-    else if (r == 0)
-        r = 1;
-    if (r < 1) {
-        if (r == 0)
-            task_log(task, "the user wants another contract");
+    if (r == 0)
+        r = choice->has_contract ? is_agreed(task, err) : 1;
+    if (r == 0)
+        task_log(task, "the user wants another contract");
+    if (r < 1)
         return r;
-    }
     is_answer = out->contract.kind == CONTRACT_ANSWER;
     r = is_answer ? answer_make(task, err) : build_make(task, err);
-    if (r < 0)
+    if (r < 0 || (out->outcome != OUTCOME_PASSED && out->outcome != OUTCOME_SUSPECT))
         return r;
-    *is_done = out->outcome == OUTCOME_PASSED || out->outcome == OUTCOME_SUSPECT;
-    return *is_done && !is_answer ? review_write(task, err) : 0;
+    r = is_answer ? 0 : review_write(task, err);
+    return r < 0 ? r : 1;
 }
 
-static int do_search(struct task *task, struct choice *choice, bool *is_done, struct gb_err *err)
+static int do_search(struct task *task, struct choice *choice, struct gb_err *err)
 {
     char name[NAME_SIZE];
 
-    (void)is_done;
     (void)snprintf(name, sizeof(name), "step-%u/search", task->step);
     return lookup(task, name, choice->decision.query, err);
 }
 
-static int do_human(struct task *task, struct choice *choice, bool *is_done, struct gb_err *err)
+static int do_human(struct task *task, struct choice *choice, struct gb_err *err)
 {
     char name[NAME_SIZE];
     int r;
 
-    (void)is_done;
     (void)snprintf(name, sizeof(name), "step-%u/human", task->step);
     r = ask_human(task, name, choice->decision.question, NULL, err);
     if (r == 0)
@@ -203,30 +200,27 @@ static int set_text(char **place, const char *text, struct gb_err *err)
         return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory");
     free(*place);
     *place = copy;
-    return 0;
+    return 1;
 }
 
-static int do_finish(struct task *task, struct choice *choice, bool *is_done, struct gb_err *err)
+/* An answer counts only where nothing was built: it would hide that a build has failed. */
+static int do_finish(struct task *task, struct choice *choice, struct gb_err *err)
 {
     const struct decision *decision = &choice->decision;
     struct agent_outcome *out = task->out;
-    int r = 0;
 
-    *is_done = true;
-    if (decision->explanation)
-        r = set_text(&out->explanation, decision->explanation, err);
-    if (r == 0 && decision->answer && !out->has_contract) {
+    if (decision->explanation && set_text(&out->explanation, decision->explanation, err) < 0)
+        return -ENOMEM;
+    if (decision->answer && out->attempts == 0) {
         out->outcome = OUTCOME_PASSED;
         return set_text(&out->answer, decision->answer, err);
     }
-    if (r == 0 && out->report.reason)
+    if (out->report.reason)
         return set_text(&out->reason, out->report.reason, err);
-    if (r == 0)
-        r = set_text(&out->reason, decision->reason ? decision->reason : "it was given up", err);
-    return r;
+    return set_text(&out->reason, decision->reason ? decision->reason : "it was given up", err);
 }
 
-static int (*const doers[N_ACTIONS])(struct task *task, struct choice *choice, bool *is_done,
+static int (*const doers[N_ACTIONS])(struct task *task, struct choice *choice,
                                      struct gb_err *err) = {
     [ACTION_CODE] = do_code,
     [ACTION_SEARCH] = do_search,
@@ -286,7 +280,7 @@ static void tell_step(struct task *task, const struct decision *decision)
     task_tell(task, &event);
 }
 
-static int one_step(struct task *task, bool *is_done, struct gb_err *err)
+static int one_step(struct task *task, struct gb_err *err)
 {
     struct choice choice = { .task = task };
     int r = task_may(task, BUDGET_STEPS, err);
@@ -298,7 +292,7 @@ static int one_step(struct task *task, bool *is_done, struct gb_err *err)
     r = choose(task, &choice, err);
     if (r == 0) {
         tell_step(task, &choice.decision);
-        r = doers[choice.decision.action](task, &choice, is_done, err);
+        r = doers[choice.decision.action](task, &choice, err);
     }
     choice_clear(&choice);
     keep_checkpoint(task);
@@ -333,13 +327,12 @@ static int take_before(struct task *task, struct gb_err *err)
 
 static int work(struct task *task, struct gb_err *err)
 {
-    bool is_done = false;
     int r = facts_take(task, err);
 
     if (r == 0)
         r = take_before(task, err);
-    while (r == 0 && !is_done)
-        r = one_step(task, &is_done, err);
+    while (r == 0)
+        r = one_step(task, err);
     return r;
 }
 
@@ -351,7 +344,7 @@ static int conclude(struct task *task, int r, struct gb_err *err)
 {
     struct agent_outcome *out = task->out;
 
-    if (r == 0 || (r == -EAGAIN && out->is_waiting))
+    if (r >= 0 || (r == -EAGAIN && out->is_waiting))
         return 0;
     if (!task->is_over && r != -EBADMSG)
         return r;
@@ -359,7 +352,8 @@ static int conclude(struct task *task, int r, struct gb_err *err)
         return 0;
     if (!task->is_over)
         out->outcome = OUTCOME_ERROR;
-    return set_text(&out->reason, out->report.reason ? out->report.reason : err->msg, err);
+    r = set_text(&out->reason, out->report.reason ? out->report.reason : err->msg, err);
+    return r < 0 ? r : 0;
 }
 
 static void tell_begin(struct task *task)
