@@ -20,8 +20,8 @@
 #define SUMMARY_MAX   (16 << 10)
 #define LINT_MAX      (16 << 10)
 #define FINDINGS_MAX  8
-#define TEXT_SHOWN    300
-#define MODULES_SHOWN 1500
+#define TEXT_SHOWN    ((size_t)300)
+#define MODULES_SHOWN ((size_t)1500)
 
 /* Modules that somebody installed: neither the standard library nor private. */
 static const char list_modules[] =
@@ -266,7 +266,7 @@ int check_code(const struct judge_spec *spec, struct check *ret, struct gb_err *
 {
     const char *const argv[] = { "python3",    "-I",          "-B",     guest_path(GUEST_CHECK),
                                  "--contract", CONTRACT_FILE, CODE_DIR, NULL };
-    cleanup_buf struct buf contract = BUF_INIT(CONTRACT_TEXT_MAX * 2);
+    cleanup_buf struct buf contract = BUF_INIT((size_t)CONTRACT_TEXT_MAX * 2);
     cleanup_load struct load load = { 0 };
     struct trial_end end;
     int r;

@@ -29,7 +29,7 @@
 struct contract;
 
 #define JUDGE_TESTS_MAX 512
-#define JUDGE_LINE_MAX  1000 /* bytes of a row's message */
+#define JUDGE_LINE_MAX  ((size_t)1000) /* bytes of a row's message */
 
 /* ---- files that go into a box (judge_load.c) ------------------------------------------------ */
 

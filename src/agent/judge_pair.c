@@ -16,7 +16,7 @@
 #include "store/digest.h"
 
 #define DETAIL_MAX   (8 << 10)
-#define VALUE_SHOWN  400
+#define VALUE_SHOWN  ((size_t)400)
 #define OUTPUT_SHOWN 800
 #define NAME_SHOWN   200
 

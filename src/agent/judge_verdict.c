@@ -13,7 +13,7 @@
 #include "json/value.h"
 
 #define LINE_MAX_BYTES (128 << 10)
-#define TESTS_MAX      (2 * JUDGE_TESTS_MAX)
+#define TESTS_MAX      ((size_t)2 * JUDGE_TESTS_MAX)
 #define RESULTS_MAX    (JUDGE_TESTS_MAX + 1)
 
 static const char *const outcomes[N_GUEST_OUTCOMES] = {

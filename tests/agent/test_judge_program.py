@@ -190,3 +190,12 @@ def test_one_start_that_fails(place, code, diagnosis, exit_code):
     assert answer["summary"] and answer["timed_out"] is (diagnosis == "timeout")
     if exit_code == 3:
         assert "so far" in answer["summary"] and answer["out"] == "so far\n"
+
+
+def test_of_long_output_the_end_is_told_too(place):
+    code = ("import sys\nsys.stderr.write('first words\\n')\nfor n in range(300000):\n"
+            "    sys.stderr.write(f'line {n}\\n')\nraise ValueError('last words')\n")
+    report = judge_program(code, [TWO])
+    detail = report["tests"][0]["detail"]
+    assert "first words" in detail and "line 299999\n" in detail
+    assert detail.rstrip().endswith("ValueError: last words")
