@@ -205,6 +205,8 @@ static void take_best(struct task *task, struct agent_files *code, struct judge_
 
     agent_files_clear(&out->code);
     judge_report_clear(&out->report);
+    judge_mutation_clear(&out->mutation);
+    out->mutation.score = -1;
     out->code = *code;
     out->report = *report;
     out->outcome = report->outcome;
@@ -262,6 +264,7 @@ static int mutation_text(void *user, struct buf *ret, struct gb_err *err)
 
     spec.code = &task->out->code;
     spec.progress = NULL;
+    spec.known = &task->out->mutation;
     r = judge_mutate(&spec, &mutation, err);
     if (r == 0)
         r = judge_mutation_text(&mutation, ret);

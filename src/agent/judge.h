@@ -117,6 +117,8 @@ struct judge_input { /* --file */
     size_t len;
 };
 
+struct judge_mutation;
+
 struct judge_spec {
     const struct box_spec *box;
     const struct contract *contract;
@@ -126,6 +128,8 @@ struct judge_spec {
     size_t n_inputs;
     unsigned jobs; /* boxes at a time */
     int cancel_fd;
+    const struct judge_mutation *known; /* of the same code with fewer tests: what was killed stays
+                                           so and is not run again; may be NULL */
     /* A test has ended; may be NULL.  Called under a lock, from any thread. */
     void (*progress)(void *user, const struct judge_row *row);
     void *user;

@@ -377,6 +377,18 @@ static bool is_library(const struct mutation *m)
     return m->spec->contract->kind == CONTRACT_LIBRARY;
 }
 
+/* By an earlier set of tests, which are all there still. */
+static bool was_killed(const struct mutation *m, size_t i)
+{
+    const struct judge_mutation *known = m->spec->known;
+    const char *id = json_str(json_get(m->mutants[i].line, "id"), NULL);
+
+    for (size_t k = 0; known && k < known->n; k++)
+        if (known->items[k].is_killed && strcmp(known->items[k].id, id) == 0)
+            return true;
+    return false;
+}
+
 static void meet_one(void *user, size_t i)
 {
     struct mutation *m = user;
@@ -384,6 +396,10 @@ static void meet_one(void *user, size_t i)
     struct gb_err err = { 0 };
     int r;
 
+    if (was_killed(m, i)) {
+        m->mutants[i].fate = FATE_KILLED;
+        return;
+    }
     if (atomic_load(&m->is_over) || left_ms(m) == 0)
         return;
     if (changed_code(m, i, &code) < 0)
