@@ -64,6 +64,10 @@ class Talk:
     def peak_kib(self):
         return self.of("end")[0]["peak_kib"]
 
+    @property
+    def cpu_us(self):
+        return self.of("end")[0]["cpu_us"]
+
 
 @contextlib.contextmanager
 def _started(requests, spec, is_plain):

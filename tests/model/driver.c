@@ -6,7 +6,8 @@
  *    {"spec": {"provider", "name", "base_url", "key", "key_is_token", "context"},
  *     "requests": [{"messages": [{"role", "text"}], "schema_name", "schema": {}, "tools":
  *                   [{"name", "description", "schema": {}}], "temperature", "seed", "max_tokens",
- *                   "effort", "timeout_ms", "may_cancel", "cannot_forget"}, {"list": true}]}
+ *                   "effort", "timeout_ms", "may_cancel", "cannot_forget", "is_quiet"}, {"list":
+ * true}]}
  *
  * Each thing that happens is a line of JSON on stdout: "open", "text", "reasoning", "again",
  * "answer", "names", "error", and at the end "end".  All requests are of one model, one after
@@ -128,6 +129,11 @@ static void tell_open(const struct model *model)
     line_end(&line);
 }
 
+static int64_t us_of(struct timeval time)
+{
+    return (int64_t)time.tv_sec * 1000000 + time.tv_usec;
+}
+
 static void tell_end(void)
 {
     struct rusage usage = { 0 };
@@ -136,6 +142,7 @@ static void tell_end(void)
     (void)getrusage(RUSAGE_SELF, &usage);
     line_begin(&line, "end");
     json_put_i64(&line.w, "peak_kib", usage.ru_maxrss);
+    json_put_i64(&line.w, "cpu_us", us_of(usage.ru_utime) + us_of(usage.ru_stime));
     line_end(&line);
 }
 
@@ -281,8 +288,8 @@ static void read_question(const struct json_value *json, struct question *q)
         .effort = text_of(json, "effort"),
         .deadline_ns = timeout_ms ? clock_after_ms(timeout_ms) : CLOCK_NEVER_NS,
         .cancel_fd = is_set(json, "may_cancel") ? STDIN_FILENO : -1,
-        .text = on_text,
-        .reasoning = on_reasoning,
+        .text = is_set(json, "is_quiet") ? NULL : on_text,
+        .reasoning = is_set(json, "is_quiet") ? NULL : on_reasoning,
         .again = cannot_forget ? NULL : on_again,
     };
     read_lists(json, q);

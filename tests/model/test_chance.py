@@ -45,7 +45,7 @@ def test_answers_are_whole_whatever_they_hold(chance, provider):
 @pytest.mark.parametrize("provider", ["llamacpp", "anthropic"])
 def test_tool_calls_are_put_together(chance, provider):
     """Where its model leaves the form of a call the server fails in mid-stream."""
-    asked = draw(pace.count(8, 60), tools=[TOOL], max_tokens=4000, cannot_forget=True)
+    asked = draw(pace.count(5, 60), tools=[TOOL], max_tokens=4000, cannot_forget=True)
     talk = ask_it(chance, *asked, provider=provider)
     made = [end for end in talk.ends if end.get("calls")]
     assert len(made) > len(talk.ends) / 4

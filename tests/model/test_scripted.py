@@ -220,7 +220,7 @@ def endless(piece):
     endless(delta(tool_calls=[{"index": 0, "function": {"arguments": "x" * 50000}}])),
     endless(b"data: " + b"x" * 60000),
     endless(b": " + b"x" * 60000 + b"\n\n"),
-    endless(b"data: {}\n\n" * 5000),
+    endless((b"data: {" + b" " * 200 + b"}\n\n") * 300),
 ], ids=["text", "reasoning", "arguments", "one line", "comments", "empty events"])
 def test_answers_of_100_mb_are_refused_in_little_memory(say):
     with serving(say) as server:
