@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # The commands of this project; meson and ninja do the work.  `make help` lists them.
 #
-# PREFIX and DESTDIR are read by `install`, BUILD names another build directory, CI turns
+# PREFIX and DESTDIR are read by `install`, MODEL by `eval`, BUILD names another build directory, CI turns
 # warnings into errors and skipped tests into failures.
 MESON  ?= meson
 NINJA  ?= ninja
 PREFIX ?= /usr/local
 BUILD  ?= build
 FUZZ_SECONDS ?= 60
+LIVE_SECONDS ?= 120
+export MODEL
 
 WERROR := $(if $(CI),true,false)
 sanitize := -Db_sanitize=address,undefined
@@ -35,6 +37,16 @@ check: ## both builds, every suite, and the tally as the last line
 .PHONY: demo
 demo: all ## from a task to tested code in five scenes: no key, no Docker, no network
 	@tools/demo $(BUILD)/glovebox $(BUILD)/demo
+
+.PHONY: demo-live
+demo-live: all ## a small task with a real small model, which often fails at it; LIVE_SECONDS at most
+	@tools/deps model
+	@tools/demo-live $(BUILD)/glovebox $(LIVE_SECONDS)
+
+.PHONY: eval
+eval: all ## tiny tasks solved by one shot, by the loop, by best of N; MODEL=PROVIDER/NAME for another model
+	@tools/deps model
+	@tools/eval $(BUILD)/glovebox $(EVAL)
 
 .PHONY: tour
 tour: all ## what `glovebox exec` does with programs that mean harm
@@ -83,4 +95,4 @@ clean: ## remove the build directories
 
 .PHONY: help
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.* ## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.* ## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
