@@ -37,7 +37,7 @@ static void only_lines_with_the_nonce_count(void **state)
     assert_int_equal(v.n_results, 1);
     assert_string_equal(v.results[0].id, "b");
     assert_int_equal(v.results[0].outcome, GUEST_FAILED);
-    assert_int_equal(v.results[0].flags, GUEST_FLAG_VIOLATION);
+    assert_int_equal(v.results[0].flags, GUEST_FLAG_VIOLATION | GUEST_FLAG_UNCOUNTED);
     assert_true(v.results[0].ms > 1.4 && v.has_end && !v.is_broken);
     guest_verdicts_clear(&v);
     guest_verdicts_clear(&v);
@@ -246,6 +246,12 @@ static void flags_keep_a_pass_from_counting(void **state)
     struct heard h = { .lines = RESULT("\"outcome\":\"passed\",\"flags\":[\"handle_equality\"]"),
                        .runner = exited,
                        .server = exited };
+    struct heard counts = { .lines = RESULT("\"outcome\":\"passed\",\"counts\":true"),
+                            .runner = exited,
+                            .server = exited };
+    struct heard silent = { .lines = RESULT("\"outcome\":\"passed\""),
+                            .runner = exited,
+                            .server = exited };
     struct heard needs = { .lines = RESULT("\"outcome\":\"needs_together\""),
                            .runner = exited,
                            .server = exited };
@@ -254,7 +260,13 @@ static void flags_keep_a_pass_from_counting(void **state)
     assert_true(h.row.result == TEST_PASSED && h.row.is_suspect && h.note.against);
     assert_false(h.note.is_tampered);
     assert_int_equal(hear(&needs), 1);
+    assert_int_equal(hear(&counts), 0);
+    assert_true(counts.row.result == TEST_PASSED && !counts.row.is_suspect);
+    assert_int_equal(hear(&silent), 0);
+    assert_true(silent.row.is_suspect);
     forget(&h);
+    forget(&counts);
+    forget(&silent);
 }
 
 /* ---- outcome and summary -------------------------------------------------------------------- */
