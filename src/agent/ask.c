@@ -6,6 +6,7 @@
  */
 #include "agent/ask.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,8 +26,9 @@
 
 #define INPUT_MAX   (16 << 20)
 #define OUTPUT_MAX  (64 << 20)
-#define CLEAN_MAX   (64 << 10) /* of a line without its secrets */
-#define LINE_KEEP   (16 << 10) /* of a line without an end that is heard as it comes */
+#define CLEAN_MAX   (64 << 10) /* of lines without their secrets */
+#define LINE_KEEP   (16 << 10) /* of lines that are heard as they come and cannot be told apart */
+#define LINE_SHOWN  (12 << 10) /* of more than that: the rest might end within a secret */
 #define BYTES_TOKEN 3          /* at least, of any text that people write */
 #define PROMPT_MIN  4096
 #define WAIT_MAX_MS (1000ULL * 60 * 60 * 24 * 30)
@@ -57,31 +59,46 @@ static void hear(struct asking *asking, enum event_kind kind, const char *text, 
     task_tell(asking->task, &event);
 }
 
-/* A secret may come in two pieces, but not over the end of a line. */
-static void tell_line(struct asking *asking, size_t which)
+/* A secret may come in pieces: what could be one is told whole. */
+static void tell_lines(struct asking *asking, size_t which)
 {
-    struct buf *line = &asking->lines[which];
+    struct buf *lines = &asking->lines[which];
     cleanup_buf struct buf clean = BUF_INIT(CLEAN_MAX);
+    bool is_cut = lines->len == LINE_KEEP;
 
-    if (line->len > 0 && redact(asking->task->redactor, line->data, line->len, &clean) == 0)
-        hear(asking, kinds[which], clean.data, clean.len);
-    buf_reset(line);
+    if (lines->len > 0 && redact(asking->task->redactor, lines->data, lines->len, &clean) == 0)
+        hear(asking, kinds[which], clean.data,
+             is_cut && clean.len > LINE_SHOWN ? LINE_SHOWN : clean.len);
+    buf_reset(lines);
+}
+
+/* Secrets in base64 or hex go on over the end of a line, in its next column; plain ones do not. */
+static bool may_go_on(const struct buf *lines, char next)
+{
+    size_t end = lines->len;
+
+    while (end > 0 && strchr("\r\n", lines->data[end - 1]))
+        end--;
+    if (end == 0 || end == lines->len)
+        return end == lines->len;
+    return (isalnum((unsigned char)next) || strchr("+/-_%\\\r\n", next)) &&
+           (isalnum((unsigned char)lines->data[end - 1]) ||
+            strchr("+/-_:, ", lines->data[end - 1]));
 }
 
 static void hear_lines(struct asking *asking, size_t which, const char *bytes, size_t len)
 {
-    struct buf *line = &asking->lines[which];
+    struct buf *lines = &asking->lines[which];
 
     while (len > 0) {
         const char *end = memchr(bytes, '\n', len);
         size_t n = end ? (size_t)(end - bytes) + 1 : len;
+        size_t room;
 
-        if (line->len + n > LINE_KEEP)
-            tell_line(asking, which);
-        if (n <= LINE_KEEP)
-            (void)buf_add(line, bytes, n);
-        if (end)
-            tell_line(asking, which);
+        if (lines->len > 0 && !may_go_on(lines, *bytes))
+            tell_lines(asking, which);
+        room = LINE_KEEP - lines->len;
+        (void)buf_add(lines, bytes, n < room ? n : room);
         bytes += n;
         len -= n;
     }
@@ -174,6 +191,15 @@ static uint64_t deadline(const struct task *task)
     return left_ms > WAIT_MAX_MS ? CLOCK_NEVER_NS : clock_now_ns() + left_ms * NS_PER_MS;
 }
 
+/* Servers quote keys in what they complain of. */
+static void clean_error(const struct asking *asking, struct gb_err *err)
+{
+    cleanup_buf struct buf clean = BUF_INIT(4 * sizeof(err->msg));
+
+    if (err && redact(asking->task->redactor, err->msg, strlen(err->msg), &clean) == 0)
+        (void)snprintf(err->msg, sizeof(err->msg), "%s", clean.data ? clean.data : "");
+}
+
 static int chat(void *user, struct buf *ret, struct gb_err *err)
 {
     struct asking *asking = user;
@@ -205,9 +231,11 @@ static int chat(void *user, struct buf *ret, struct gb_err *err)
 
     if (r == 0 && answer.finish == MODEL_REFUSED)
         r = gb_fail(err, -EACCES, GB_BLAME_PEER, "%s refuses to answer", model_label(model));
+    if (r < 0)
+        clean_error(asking, err);
     if (r == 0) {
-        tell_line(asking, 1);
-        tell_line(asking, 0);
+        tell_lines(asking, 1);
+        tell_lines(asking, 0);
         r = output_text(asking, &answer, (clock_now_ns() - started_ns) / NS_PER_MS, ret);
     } else if (r == -E2BIG) {
         r = output_too_long(ret);
