@@ -182,6 +182,8 @@ static int hear_human(void *user, struct buf *ret, struct gb_err *err)
 
     int r = spec->human(spec->user, wish->text, ret, err);
 
+    if (r == 0 && ret->len > ANSWER_MAX)
+        r = gb_fail(err, -EMSGSIZE, GB_BLAME_CALLER, "an answer may have %d KiB", ANSWER_MAX >> 10);
     return r < 0 ? r : task_clean(wish->task, ret);
 }
 

@@ -9,8 +9,8 @@
 #include "agent/write.h"
 #include "base/err.h"
 
-#define TRY_MAX  (8 << 20)
-#define SHOW_MAX (8 << 10) /* of what it printed */
+#define TRY_MAX  (16 << 20) /* two outputs of a MiB, if every byte is escaped */
+#define SHOW_MAX (8 << 10)  /* of what it printed */
 
 struct trying {
     const struct task *task;

@@ -238,3 +238,10 @@ def test_nothing_comes_into_the_home(place):
     agent.run(TASK)
     assert task.tree(place.home) == before
     assert set(os.listdir(place.cwd)) == {"runs"}
+
+
+def test_output_that_swells_when_it_is_kept_is_an_answer(place):
+    """Every byte of it takes six in JSON."""
+    shout = "import sys\nsys.stderr.write('\\x01' * (1 << 21))\nsys.stdout.write('\\x01' * (1 << 21))\n"
+    done = Agent(place, task.answer_rules(shout)).run("--max-attempts", "1", "--max-steps", "1", "shout")
+    assert len(done.document["answer"]) >= 1 << 19
