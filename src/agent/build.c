@@ -167,18 +167,26 @@ static const struct judge_row *first_failed(const struct judge_tests *tests,
     for (size_t i = 0; i < tests->n; i++) {
         const struct judge_row *row = judge_report_row(report, tests->items[i].id);
 
-        if (row && row->result != TEST_PASSED && tests->items[i].origin != ORIGIN_HELD_BACK)
+        if (row && row->result != TEST_PASSED && !tests->items[i].is_withdrawn &&
+            tests->items[i].origin != ORIGIN_HELD_BACK)
             return row;
     }
     return NULL;
 }
 
-static unsigned n_passed(const struct judge_report *report)
+/* Tests that count, and how many of them passed. */
+static size_t count_tests(const struct judge_tests *tests, const struct judge_report *report,
+                          size_t *ret_passed)
 {
-    unsigned n = 0;
+    size_t n = 0;
 
-    for (size_t i = 0; i < report->n_rows; i++)
-        n += report->rows[i].result == TEST_PASSED;
+    *ret_passed = 0;
+    for (size_t i = 0; i < tests->n; i++) {
+        const struct judge_row *row = judge_report_row(report, tests->items[i].id);
+
+        n += row && !tests->items[i].is_withdrawn;
+        *ret_passed += row && row->result == TEST_PASSED;
+    }
     return n;
 }
 
@@ -189,13 +197,15 @@ static void line_of(const struct task *task, const struct judge_report *report,
 {
     const struct judge_row *row = first_failed(&task->out->tests, report);
     const char *message = row && row->message ? row->message : "";
+    size_t passed;
+    size_t n = count_tests(&task->out->tests, report, &passed);
 
     if (report->outcome == OUTCOME_TAMPERED)
         (void)snprintf(line, LINE_SIZE, "tampered: %s", report->reason ? report->reason : "");
     else
-        (void)snprintf(line, LINE_SIZE, "%s, %u of %zu tests passed%s%s%s%s",
-                       diagnosis_name(report->diagnosis), n_passed(report), report->n_rows,
-                       row ? ": " : "", row ? row->id : "", message[0] ? ": " : "", message);
+        (void)snprintf(line, LINE_SIZE, "%s, %zu of %zu tests passed%s%s%s%s",
+                       diagnosis_name(report->diagnosis), passed, n, row ? ": " : "",
+                       row ? row->id : "", message[0] ? ": " : "", message);
 }
 
 /* Its code and report are those of the task from now on. */

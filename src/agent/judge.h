@@ -198,7 +198,7 @@ const char *test_class_name(enum test_class class);
 const char *test_origin_name(enum test_origin origin);
 const char *test_result_name(enum test_result result);
 
-/* The row of a test; NULL when it has none: it was withdrawn, or nothing was run. */
+/* The row of a test; NULL when nothing was run. */
 const struct judge_row *judge_report_row(const struct judge_report *report, const char *id);
 
 /* As JSON and back. */

@@ -87,6 +87,15 @@ static const char *failure(const struct agent_outcome *outcome)
     return report->summary;
 }
 
+/* What a program said last is quoted in the message; it is not a value there. */
+static const char *said(const char *message)
+{
+    static const char words[] = "stderr: \"";
+    const char *at = message ? strstr(message, words) : NULL;
+
+    return at ? at + sizeof(words) - 1 : message;
+}
+
 /* An error by its name tells the web more than two values that differ. */
 static bool is_error(const char *text)
 {
@@ -96,7 +105,7 @@ static bool is_error(const char *text)
 int query_make(const struct agent_outcome *outcome, const char *wanted, struct buf *ret)
 {
     const struct contract *contract = &outcome->contract;
-    const char *text = wanted ? wanted : failure(outcome);
+    const char *text = wanted ? wanted : said(failure(outcome));
     size_t before;
 
     if (!wanted && (!is_error(text) || strstr(text, "AssertionError")))
