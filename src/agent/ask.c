@@ -184,6 +184,19 @@ static int output_too_long(struct buf *ret)
     return buf_puts(ret, "{\"too_long\":true}");
 }
 
+/* Nor would it know that the time ran out here. */
+static int output_timed_out(const struct gb_err *why, uint64_t wall_ms, struct buf *ret)
+{
+    struct json_writer w;
+
+    json_writer_init(&w, ret, false);
+    json_object_begin(&w, NULL);
+    json_put_str(&w, "timed_out", why->msg);
+    json_put_u64(&w, "wall_ms", wall_ms);
+    json_object_end(&w);
+    return json_writer_end(&w);
+}
+
 static uint64_t deadline(const struct task *task)
 {
     uint64_t left_ms = budget_left(&task->budget, BUDGET_TIME);
@@ -227,7 +240,10 @@ static int chat(void *user, struct buf *ret, struct gb_err *err)
     };
     struct model_answer answer = { 0 };
     uint64_t started_ns = clock_now_ns();
+    uint64_t wall_ms;
     int r = model_chat(model, &request, &answer, err);
+
+    wall_ms = (clock_now_ns() - started_ns) / NS_PER_MS;
 
     if (r == 0 && answer.finish == MODEL_REFUSED)
         r = gb_fail(err, -EACCES, GB_BLAME_PEER, "%s refuses to answer", model_label(model));
@@ -236,9 +252,11 @@ static int chat(void *user, struct buf *ret, struct gb_err *err)
     if (r == 0) {
         tell_lines(asking, 1);
         tell_lines(asking, 0);
-        r = output_text(asking, &answer, (clock_now_ns() - started_ns) / NS_PER_MS, ret);
+        r = output_text(asking, &answer, wall_ms, ret);
     } else if (r == -E2BIG) {
         r = output_too_long(ret);
+    } else if (r == -ETIMEDOUT && err) {
+        r = output_timed_out(err, wall_ms, ret);
     }
     model_answer_clear(&answer);
     return r;
@@ -378,6 +396,20 @@ static void tell_asking(const struct asking *asking)
 
 /* ---- one try -------------------------------------------------------------------------------- */
 
+/* An answer that did not come in time is the end of the task. */
+static int end_of_time(struct task *task, const struct json_value *output, struct gb_err *err)
+{
+    uint64_t wall_ms = 0;
+    const char *why = json_str(json_get(output, "timed_out"), NULL);
+
+    if (!why)
+        return 0;
+    (void)json_u64(json_get(output, "wall_ms"), &wall_ms);
+    task_spend_time(task, wall_ms);
+    task->is_over = true;
+    return gb_fail(err, -ETIMEDOUT, GB_BLAME_CALLER, "%s", why);
+}
+
 /* The remembered or new output of one effect; 1 when it says that the prompt was too long. */
 static int one_effect(struct asking *asking, struct json_value **ret, struct gb_err *err)
 {
@@ -394,8 +426,6 @@ static int one_effect(struct asking *asking, struct json_value **ret, struct gb_
         tell_asking(asking);
     was_there = journal_do(task->spec->journal, asking->name, input.data, input.len, chat, asking,
                            &output, err);
-    if (was_there == -ETIMEDOUT)
-        task->is_over = true;
     if (was_there < 0)
         return was_there;
     r = json_value_parse(output.data, output.len, OUTPUT_MAX, ret, err);
@@ -403,6 +433,9 @@ static int one_effect(struct asking *asking, struct json_value **ret, struct gb_
         return gb_wrap(err, r, "the answer '%s' that was remembered", asking->name);
     if (json_bool(json_get(*ret, "too_long"), &is_too_long) && is_too_long)
         return 1;
+    r = end_of_time(task, *ret, err);
+    if (r < 0)
+        return r;
     account(task, *ret);
     tell_answered(asking, was_there == 1);
     return 0;

@@ -75,7 +75,8 @@ static int enter(const char *path, struct folder **ret, struct gb_err *err)
 
     if (!folder)
         return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for a run's folder");
-    folder->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    /* A link that took its place would lead what is written, and what is swept, elsewhere. */
+    folder->fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (folder->fd >= 0)
         folder->path = realpath(path, NULL);
     if (!folder->path)

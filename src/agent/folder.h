@@ -38,7 +38,7 @@ struct gb_err;
 int folder_make(const char *runs, const char *objective, struct folder **ret, struct gb_err *err);
 
 /* One that is there, of a task that is the caller's (store_task_lock()): what a killed writer left
- * half done is removed.  -ENOENT, or -ENOTDIR, with an error for people. */
+ * half done is removed.  -ENOENT, or -ENOTDIR (also of a link), with an error for people. */
 int folder_open(const char *path, struct folder **ret, struct gb_err *err);
 void folder_close(struct folder **folder);
 
