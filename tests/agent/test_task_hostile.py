@@ -10,7 +10,7 @@ from task import Agent, COUNT, TASK, cases, contract, file, plan, program, rule
 DEEP = '{"a":' * 64 + "1" + "}" * 64
 
 PATHS = [
-    "../count.py", "/etc/count.py", "a/../../count.py", "..\\count.py", "C:\\count.py", "~/count.py/..",
+    "../count.py", "OUTSIDE/count.py", "a/../../count.py", "..\\count.py", "C:\\count.py", "~/count.py/..",
     "./../x.py", "x/" * 130 + "count.py", "a" * 300 + ".py", "-rf.py", "con:x.py", "a|b.py",
     "count\u202e.py", "\u2025/x.py", "co\tunt.py", "`x`.py", "a//b.py", "a/./b.py", "count.py/",
 ]
@@ -24,6 +24,7 @@ def outside(place):
 
 @pytest.mark.parametrize("path", PATHS, ids=range(len(PATHS)))
 def test_a_path_that_leads_elsewhere_writes_nothing(place, path):
+    path = path.replace("OUTSIDE", f"{place.base}/outside")
     agent = Agent(place, [
         rule(contract("answer", files=["main.py"]), system=task.PLANS),
         rule(f"File: {path}\n```python\nprint('caught')\n```\n", system=task.SHORT)])
@@ -52,7 +53,7 @@ def test_every_path_that_leads_elsewhere_is_told_to_the_model(place):
 
 
 def test_a_contract_with_paths_that_lead_elsewhere_is_refused(place):
-    for files in (["../x.py"], ["/etc/passwd"], ["a\\b.py"], ["x" * 300], [""], ["-x"], ["a", "a"]):
+    for files in (["../x.py"], [f"{place.base}/x.py"], ["a\\b.py"], ["x" * 300], [""], ["-x"], ["a", "a"]):
         agent = Agent(place, [rule(contract("program", files=files), system=task.PLANS)])
         done = agent.run(TASK, code=1)
         assert done.document["outcome"] == "error" and done.document["contract"] is None, done
