@@ -466,6 +466,7 @@ static int one_answer(struct asking *asking, const char *name, const char *wrong
         if (r == 0)
             r = one_effect(asking, ret, err);
     }
+    asking->name = name;
     if (r == 1)
         r = gb_fail(err, -E2BIG, GB_BLAME_CALLER,
                     "the prompt is too long for %s" GB_REMEDY "choose a model with more context",
@@ -486,7 +487,6 @@ static int one_try(struct asking *asking, const char *name, const char *wrong, a
         r = one_answer(asking, name, wrong, &output, err);
     if (r < 0)
         return r;
-    asking->name = name;
     keep_input(asking, iteration);
     keep_output(asking, iteration, output);
     text = json_str(json_get(output, "text"), &len);
