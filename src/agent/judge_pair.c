@@ -2,9 +2,9 @@
 /* agent/judge_pair.c - what a pair of boxes says about one test.
  *
  * The runner's word is taken when it is whole: one result, of the test that was asked for, and the
- * end.  Where it is not, what the host itself knows of the two boxes decides: a limit or a signal
- * is an honest failure; a result that nobody asked for, a broken protocol and an exit with 0 in the
- * middle of a test are tampering.
+ * end, after which it exits with 0.  Where it is not, what the host itself knows of the two boxes
+ * decides: a limit or a signal is an honest failure; a result that nobody asked for, a broken
+ * protocol and an exit with 0 in the middle of a test are tampering.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -204,7 +204,7 @@ static bool is_whole(const struct pair_seen *seen)
     const struct guest_verdicts *v = seen->verdicts;
 
     return v->n_results == 1 && v->has_end && !v->problem && !is_forged(seen) &&
-           !seen->runner->is_cut[2];
+           !seen->runner->is_cut[2] && seen->runner->verdict == VERDICT_OK;
 }
 
 static int judge_broken(const struct pair_seen *seen, struct judge_row *row,
@@ -268,14 +268,14 @@ static int judge_passed(const struct pair_seen *seen, const struct guest_result 
     return 0;
 }
 
-/* By the exception's name; the first that fits. */
+/* By the exception's name; the first that fits.  Whatever else is raised is another answer than the
+ * expected one: only a process that has died has crashed. */
 static enum diagnosis diagnosis_of(const struct guest_result *result)
 {
     static const struct {
         const char *name;
         enum diagnosis diagnosis;
     } table[] = {
-        { "AssertionError", DIAGNOSIS_ASSERTION },   { "Failed", DIAGNOSIS_ASSERTION },
         { "ModuleNotFoundError", DIAGNOSIS_MODULE }, { "ImportError", DIAGNOSIS_INTERFACE },
         { "SyntaxError", DIAGNOSIS_SYNTAX },         { "IndentationError", DIAGNOSIS_SYNTAX },
         { "MemoryError", DIAGNOSIS_MEMORY },
@@ -284,7 +284,7 @@ static enum diagnosis diagnosis_of(const struct guest_result *result)
     for (size_t i = 0; result->exception && i < N_ELEMENTS(table); i++)
         if (strcmp(result->exception, table[i].name) == 0)
             return table[i].diagnosis;
-    return DIAGNOSIS_CRASH;
+    return result->outcome == GUEST_SERVER_LOST ? DIAGNOSIS_CRASH : DIAGNOSIS_ASSERTION;
 }
 
 /* Whose fault an error outside of the test's own call is: the code's, if it was raised there or is

@@ -13,12 +13,13 @@
 #include "agent/judge_inside.h"
 #include "json/utf8.h"
 
-#define SUMMARY_MAX (64 << 10)
-#define IN_FULL     8  /* failing tests that are told with values */
-#define BY_NAME     40 /* and then so many by name */
-#define DETAIL_MAX  1200
-#define LINE_SHOWN  600
-#define ELLIPSIS    "\xe2\x80\xa6"
+#define SUMMARY_MAX   (64 << 10)
+#define IN_FULL       8  /* failing tests that are told with values */
+#define BY_NAME       40 /* and then so many by name */
+#define DETAIL_MAX    1200
+#define LINE_SHOWN    600
+#define TOGETHER_PART 4 /* of the tests may run together with the code at most one in so many */
+#define ELLIPSIS      "\xe2\x80\xa6"
 
 /* ---- words ---------------------------------------------------------------------------------- */
 
@@ -301,12 +302,31 @@ static const struct judge_note *first_against(const struct judging *j, bool is_t
     return NULL;
 }
 
-static bool has_apart(const struct judging *j)
+/* What shares a process with the code can be forged by it, and the code may have a hand in which
+ * tests do: they may neither be many nor all that a class has. */
+static const char *mostly_together(const struct judging *j)
 {
-    for (size_t i = 0; i < j->report->n_rows; i++)
-        if (counts(j, i) && !j->notes[i].is_together)
-            return true;
-    return false;
+    size_t all[N_CLASSES] = { 0 };
+    size_t together[N_CLASSES] = { 0 };
+    size_t n = 0;
+    size_t n_together = 0;
+
+    for (size_t i = 0; i < j->report->n_rows; i++) {
+        enum test_class class = j->notes[i].test->class;
+
+        if (!counts(j, i))
+            continue;
+        n++;
+        all[class]++;
+        n_together += j->notes[i].is_together;
+        together[class] += j->notes[i].is_together;
+    }
+    if (n_together * TOGETHER_PART > n)
+        return "more than a quarter of the tests replaces parts of the tested code";
+    for (int class = 0; class < N_CLASSES; class ++)
+        if (all[class] > 0 && together[class] == all[class])
+            return "every test of a class replaces parts of the tested code";
+    return NULL;
 }
 
 /* Of tampered, suspect and error: which, and why.  The reason names no test that is held back. */
@@ -326,10 +346,9 @@ static enum outcome outcome_of(const struct judging *j, const struct tally *tall
         *ret_reason = "there is no test";
         return OUTCOME_ERROR;
     }
-    if (!has_apart(j)) {
-        *ret_reason = "every test replaces parts of the tested code";
+    *ret_reason = mostly_together(j);
+    if (*ret_reason)
         return OUTCOME_SUSPECT;
-    }
     note = first_against(j, false);
     *ret_reason = note ? note->against : j->hint;
     return *ret_reason ? OUTCOME_SUSPECT : OUTCOME_PASSED;

@@ -11,18 +11,23 @@ import pytest
 
 CHEATS = guest_pair.SAMPLES / "cheats"
 NAMES = sorted(path.stem[:-len("_cheat")] for path in CHEATS.glob("*_cheat.py"))
-TESTS = {"test_target.py": (CHEATS / "test_target.py").read_text()}
 
 
-@pytest.fixture(scope="module")
-def expected():
+def tests_of(name):
+    """Most cheat at the same tests."""
+    own = CHEATS / f"test_{name}.py"
+    return {"test_target.py": (own if own.exists() else CHEATS / "test_target.py").read_text()}
+
+
+@pytest.fixture
+def expected(name):
     with tempfile.TemporaryDirectory() as folder:
-        return guest_pair.expected_ids(Path(folder), {"target.py": ""}, TESTS)
+        return guest_pair.expected_ids(Path(folder), {"target.py": ""}, tests_of(name))
 
 
-def judged(folder, kind, expected, *more):
-    code = {"target.py": (CHEATS / f"{kind}.py").read_text()}
-    return guest_pair.judge_in_boxes(folder, code, TESTS, expected, *more)
+def judged(folder, name, kind, expected, *more):
+    code = {"target.py": (CHEATS / f"{name}_{kind}.py").read_text()}
+    return guest_pair.judge_in_boxes(folder, code, tests_of(name), expected, *more)
 
 
 def test_there_are_twenty_kinds():
@@ -32,7 +37,7 @@ def test_there_are_twenty_kinds():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_cheat_passes_no_test(name, place, expected):
-    verdicts = judged(place.base / "judged", f"{name}_cheat", expected, "--limit", "0.5")
+    verdicts = judged(place.base / "judged", name, "cheat", expected, "--limit", "0.5")
     for identity, verdict in zip(expected, verdicts):
         assert not guest_pair.is_accepted([identity], [verdict]), (identity, verdict)
         assert verdict.ended and verdict.runner_status == 0, verdict
@@ -41,6 +46,6 @@ def test_cheat_passes_no_test(name, place, expected):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_honest_twin_passes_all(name, place, expected):
-    verdicts = judged(place.base / "judged", f"{name}_twin", expected)
+    verdicts = judged(place.base / "judged", name, "twin", expected)
     assert guest_pair.is_accepted(expected, verdicts), verdicts
     assert not set().union(*(verdict.flags for verdict in verdicts))

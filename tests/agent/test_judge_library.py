@@ -84,7 +84,7 @@ def test_held_back_alone_still_helps(place):
     assert report["outcome"] == "failed"
     assert report["summary"] == (
         "1 of 5 tests fail.\n\n1 test that you do not see fails: 1 invalid; they meet double.\n"
-        "What went wrong: crash.\n"), report
+        "What went wrong: assertion.\n"), report
 
 
 @pytest.mark.parametrize("code, diagnosis, words", [
@@ -107,7 +107,7 @@ ONE = "import pytest\nfrom target import double\n\n@pytest.mark.normal\ndef test
     ("def double(value):\n    while True: pass\n", "timeout", "timeout", "failed"),
     ("def double(value):\n    return len(bytearray(1 << 28))\n", "failed", "memory", "failed"),
     ("import os\ndef double(value):\n    os.abort()\n", "failed", "crash", "failed"),
-    ("def double(value):\n    return 1 / 0\n", "failed", "crash", "failed"),
+    ("def double(value):\n    return 1 / 0\n", "failed", "assertion", "failed"),
     ("import os\ndef double(value):\n    os._exit(3)\n", "failed", "crash", "failed"),
     ("import os\ndef double(value):\n    os._exit(0)\n", "failed", "crash", "tampered"),
 ])
@@ -147,7 +147,20 @@ def test_tests_that_replace_parts_run_together_and_do_not_suffice(place):
         "test_it.py::test_replaced": "passed"}
     assert report["outcome"] == "suspect" and "replaces" in report["reason"]
     more = MOCKING + "\n@pytest.mark.edge\ndef test_zero(): assert target.double(0) == 0\n"
+    assert judge_library(FACTOR, more)["outcome"] == "suspect"
+    more += "".join(f"\n@pytest.mark.normal\ndef test_{n}(): assert target.double({n}) == {n * 2}\n"
+                    for n in (1, 2))
     assert judge_library(FACTOR, more)["outcome"] == "passed"
+
+
+def test_no_name_of_an_object_moves_a_test_into_the_codes_process(place):
+    tests = (CHEATS / "test_kind_name.py").read_text() \
+        + "\n\n@pytest.mark.edge\ndef test_harmless():\n    assert target.version() == '1'\n"
+    sources = [(CHEATS / f"kind_name_{kind}.py").read_text() for kind in ("cheat", "twin")]
+    cheat, twin = judge_library(sources, tests, ("version", "()"), ("open_one", "(balance)"))
+    assert cheat["outcome"] == "failed" and twin["outcome"] == "passed", (cheat, twin)
+    assert not any(row["together"] for row in cheat["tests"] + twin["tests"])
+    assert set(results(cheat).values()) == {"failed", "passed"}
 
 
 def test_an_early_exit_together_is_tampering(place):

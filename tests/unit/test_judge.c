@@ -171,6 +171,38 @@ static void a_pass_needs_the_whole_word(void **state)
     }
 }
 
+static void a_runner_that_fails_after_its_word_has_not_passed(void **state)
+{
+    struct heard h = { .lines = RESULT("\"outcome\":\"passed\""), .server = exited };
+
+    h.runner = exited;
+    h.runner.verdict = VERDICT_NONZERO;
+    h.runner.end.code = 3;
+    assert_int_equal(hear(&h), 0);
+    assert_int_equal(h.row.result, TEST_ERROR);
+    forget(&h);
+}
+
+static void an_exception_is_an_answer_and_a_dead_process_is_a_crash(void **state)
+{
+    struct heard raises = {
+        .lines = RESULT("\"outcome\":\"failed\",\"exception\":\"ZeroDivisionError\","
+                        "\"message\":\"ZeroDivisionError: division by zero\""),
+        .runner = exited,
+        .server = exited,
+    };
+    struct heard dies = { .lines = RESULT("\"outcome\":\"server_lost\""), .runner = exited };
+
+    assert_int_equal(hear(&raises), 0);
+    assert_int_equal(raises.note.diagnosis, DIAGNOSIS_ASSERTION);
+    assert_string_equal(raises.row.message, "ZeroDivisionError: division by zero");
+    forget(&raises);
+    dies.is_together = true;
+    assert_int_equal(hear(&dies), 0);
+    assert_int_equal(dies.note.diagnosis, DIAGNOSIS_CRASH);
+    forget(&dies);
+}
+
 static void a_lost_server_is_judged_by_its_box(void **state)
 {
     struct trial_end end = exited;
@@ -354,10 +386,22 @@ static void together_does_not_suffice(void **state)
     assert_int_equal(judging_conclude(&c.judging, &c.err), 0);
     assert_int_equal(c.report.outcome, OUTCOME_SUSPECT);
     adjourn(&c);
-    convene(&c, 2);
+    convene(&c, 4);
     c.notes[0].is_together = true;
+    c.tests[0].class = c.tests[1].class;
     assert_int_equal(judging_conclude(&c.judging, &c.err), 0);
     assert_int_equal(c.report.outcome, OUTCOME_PASSED);
+    adjourn(&c);
+    convene(&c, 3); /* more than a quarter */
+    c.notes[0].is_together = true;
+    c.tests[0].class = c.tests[1].class;
+    assert_int_equal(judging_conclude(&c.judging, &c.err), 0);
+    assert_int_equal(c.report.outcome, OUTCOME_SUSPECT);
+    adjourn(&c);
+    convene(&c, 4); /* all of a class */
+    c.notes[0].is_together = true;
+    assert_int_equal(judging_conclude(&c.judging, &c.err), 0);
+    assert_int_equal(c.report.outcome, OUTCOME_SUSPECT);
     adjourn(&c);
 }
 
@@ -507,6 +551,8 @@ int main(void)
         cmocka_unit_test(lines_that_no_runner_writes_break_the_channel),
         cmocka_unit_test(half_a_pair_is_mended),
         cmocka_unit_test(a_pass_needs_the_whole_word),
+        cmocka_unit_test(a_runner_that_fails_after_its_word_has_not_passed),
+        cmocka_unit_test(an_exception_is_an_answer_and_a_dead_process_is_a_crash),
         cmocka_unit_test(a_lost_server_is_judged_by_its_box),
         cmocka_unit_test(an_early_exit_together_is_tampering),
         cmocka_unit_test(the_source_of_an_assert_is_not_told),

@@ -28,6 +28,7 @@ QUESTIONS = frozenset({name for cls in (str, bytes, int, float, set) for name in
 # Of an object that has a plain value these are answered from the value.
 OF_THE_VALUE = ORDER | {f"__{name}__" for name in
                         "bool len iter contains hash int float complex index bytes".split()}
+PLAIN_SCALARS = frozenset({type(None), bool, int, float, complex, str, bytes})
 CAUSED = (TypeError, AttributeError)  # what a wrong value of the tested code makes in a test
 STATE = "_judge_"
 
@@ -62,11 +63,15 @@ class RemoteClass(type):
     def __setattr__(cls, name: str, value: Any) -> None:
         if name.startswith("__") or name.startswith(("_judge_", "_abc_")):
             super().__setattr__(name, value)
-        else:
+        elif _is_of_the_test(cls) and type(value) not in PLAIN_SCALARS:
             raise NeedsTogether(f"the test replaces {cls.__name__}.{name} in the tested code")
+        else:
+            cls._judge_peer_.ask("set", cls._judge_number_, name, (value,))
 
     def __delattr__(cls, name: str) -> None:
-        raise NeedsTogether(f"the test removes {cls.__name__}.{name} from the tested code")
+        if _is_of_the_test(cls):
+            raise NeedsTogether(f"the test removes {cls.__name__}.{name} from the tested code")
+        cls._judge_peer_.ask("delete", cls._judge_number_, name)
 
     def __iter__(cls) -> Any:
         return cls._judge_peer_.operator(cls, "__iter__")
@@ -98,18 +103,22 @@ class Remote(metaclass=RemoteClass):
     _judge_number_ = 0
     _judge_named_ = False
     _judge_has_data_ = False
+    _judge_library_ = False  # the test reached it as `target.os`: by a name of its own, not theirs
     _judge_hash_ = None
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith(STATE):
             raise AttributeError(name)
-        return self._judge_peer_.get(self, name)
+        found = self._judge_peer_.get(self, name)
+        if self._judge_library_ and isinstance(found, Remote):
+            object.__setattr__(found, "_judge_library_", True)
+        return found
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name.startswith("__"):
             object.__setattr__(self, name, value)
             return
-        if type(self).__name__ in ("function", "module", "builtin_function_or_method"):
+        if self._judge_library_:
             raise NeedsTogether(f"the test replaces '{name}' inside the tested code")
         self._judge_peer_.ask("set", self._judge_number_, name, (value,))
 
@@ -321,6 +330,12 @@ def drive(handle: Any) -> Any:
 
 def _plain_base(cls: type) -> Any:
     return next((base for base in cls.__mro__ if base in PLAIN_TYPES), None)
+
+
+def _is_of_the_test(cls: Any) -> bool:
+    """Has the test reached this class by its name in a module?  What an object is called, or that
+    it is a class at all, is the tested code's word: that moves no test into its process."""
+    return bool(vars(cls).get("_judge_named_"))
 
 
 def is_named(obj: Any) -> bool:

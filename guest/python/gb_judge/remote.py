@@ -12,7 +12,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 from .adopting import TestCodec, is_text
-from .lent import Lending
+from .lent import Lending, _library
 from .proxies import QUESTIONS, NeedsTogether, Remote, RemoteClass, RemoteMethod, is_named
 from .wire import Interruption, Link, Violation, check_depth
 from .workspace import Workspace
@@ -241,6 +241,8 @@ class RemoteModule(ModuleType):
         found = peer.ask("get", self._judge_number_, name)
         if isinstance(found, RemoteClass):
             type.__setattr__(found, "_judge_named_", True)
+        if isinstance(found, Remote) and _library(name) and type(found).__name__ == "module":
+            object.__setattr__(found, "_judge_library_", True)
         if isinstance(found, RemoteClass) or type(found).__name__ == "function":
             self.__dict__[name] = found
         if isinstance(found, Remote) and self._judge_seen_.get(name) != found._judge_number_:
