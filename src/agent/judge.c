@@ -142,7 +142,6 @@ int judging_begin(struct judging *j, const struct judge_spec *spec, struct judge
         report->rows[i].id = strdup(test->id);
         report->rows[i].result = test->is_withdrawn ? TEST_SKIPPED : TEST_ERROR;
         j->notes[i].test = test;
-        j->notes[i].is_together = test->is_together;
         report->n_rows = i + 1;
         if (!report->rows[i].id)
             return judge_no_memory(err);

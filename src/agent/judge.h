@@ -53,7 +53,6 @@ struct judge_test {
     enum test_class class;
     enum test_origin origin;
     bool is_withdrawn;
-    bool is_together; /* mocks inside the code: runs in its process, cannot alone make a pass */
 };
 
 struct judge_tests {
@@ -71,7 +70,8 @@ struct judge_row {
     uint64_t ms;
     uint64_t memory_bytes;
     bool is_suspect;  /* an equality that only the code vouches for */
-    bool is_together; /* ran in the code's own process */
+    bool is_together; /* ran in the code's own process: mocks inside of it; such tests alone make no
+                         pass */
     char *seen;       /* digest of what the code did there, however it was judged; solutions that
                          agree on it everywhere are of one mind.  NULL: nothing was seen */
 };

@@ -405,7 +405,7 @@ static int meet(struct judging *j, size_t i, struct gb_err *err)
     const struct judge_test *test = j->notes[i].test;
     struct judge_row *row = &j->report->rows[i];
     struct judge_note *note = &j->notes[i];
-    int r = test->is_together ? 1 : meet_apart(j, test, row, note, err);
+    int r = meet_apart(j, test, row, note, err);
 
     if (r == 1)
         r = meet_together(j, test, row, note, err);

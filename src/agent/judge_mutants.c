@@ -219,7 +219,7 @@ static const struct judge_test *test_of(const struct judge_tests *tests, const c
 static void put_ids(const struct judge_tests *tests, struct buf *ret)
 {
     for (size_t i = 0; i < tests->n; i++)
-        if (!tests->items[i].is_withdrawn && !tests->items[i].is_together)
+        if (!tests->items[i].is_withdrawn)
             (void)buf_printf(ret, "%s\n", tests->items[i].id);
 }
 

@@ -54,7 +54,7 @@ static void put_tests(struct json_writer *w, const struct agent_outcome *out)
         json_put_str(w, "class", test_class_name(test->class));
         json_put_str(w, "origin", test_origin_name(test->origin));
         json_put_bool(w, "withdrawn", test->is_withdrawn);
-        json_put_bool(w, "together", test->is_together);
+        json_put_bool(w, "together", row && row->is_together);
         json_put_str(w, "result", row ? test_result_name(row->result) : NULL);
         json_put_str(w, "message", row ? row->message : NULL);
         json_put_u64(w, "ms", row ? row->ms : 0);

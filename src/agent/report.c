@@ -349,7 +349,6 @@ static void write_test(struct json_writer *w, const struct judge_test *test)
     json_put_str(w, "class", classes[test->class]);
     json_put_str(w, "origin", origins[test->origin]);
     json_put_bool(w, "withdrawn", test->is_withdrawn);
-    json_put_bool(w, "together", test->is_together);
     json_object_end(w);
 }
 
@@ -361,7 +360,6 @@ static int read_test(const struct json_value *object, struct judge_test *ret)
     read_enum(&in, "class", classes, ret->class);
     read_enum(&in, "origin", origins, ret->origin);
     read_flag(&in, "withdrawn", &ret->is_withdrawn);
-    read_flag(&in, "together", &ret->is_together);
     return in.r < 0 ? in.r : ret->id ? 0 : -EINVAL;
 }
 

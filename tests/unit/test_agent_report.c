@@ -117,9 +117,7 @@ static void what_is_not_known_stays_unknown(void **state)
 
 static void a_set_of_tests_survives(void **state)
 {
-    struct judge_test item = {
-        .id = hours, .class = CLASS_STRESS, .origin = ORIGIN_HELD_BACK, .is_together = true
-    };
+    struct judge_test item = { .id = hours, .class = CLASS_STRESS, .origin = ORIGIN_HELD_BACK };
     struct judge_tests tests = { .items = &item, .n = 1, .cases = summary };
     cleanup_buf struct buf text = BUF_INIT(1 << 16);
     struct judge_tests back;
@@ -132,7 +130,7 @@ static void a_set_of_tests_survives(void **state)
     assert_int_equal(back.n, 1);
     assert_int_equal(back.items[0].class, CLASS_STRESS);
     assert_int_equal(back.items[0].origin, ORIGIN_HELD_BACK);
-    assert_true(back.items[0].is_together && !back.items[0].is_withdrawn);
+    assert_true(!back.items[0].is_withdrawn);
     assert_string_equal(agent_files_find(&back.files, "tests/test_a.py")->text,
                         "def test(): pass\n");
     assert_string_equal(back.cases, summary);
