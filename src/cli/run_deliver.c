@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/run_deliver.c - what a task hands over, as files and as lines for a shell. */
+/* cli/run_deliver.c - what a task hands over, as files. */
 #include "cli/run_deliver.h"
 
 #include <dirent.h>
@@ -338,55 +338,4 @@ int deliver_write(const struct deliverable *deliverable, const char *dir, bool i
     for (size_t i = 0; r == 0 && i < deliverable->n; i++)
         r = write_file(fd, &deliverable->items[i], err);
     return r;
-}
-
-/* ---- lines for a shell ---------------------------------------------------------------------- */
-
-int shell_word(const char *text, struct buf *ret)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "_-./:=@%+,";
-
-    if (*text && strspn(text, plain) == strlen(text))
-        return buf_puts(ret, text);
-    (void)buf_putc(ret, '\'');
-    for (; *text; text++)
-        (void)(*text == '\'' ? buf_puts(ret, "'\\''") : buf_putc(ret, *text));
-    return buf_putc(ret, '\'');
-}
-
-/* A lone file runs as it is; what has several, or a command of its own, in a copy of its
- * directory. */
-int deliver_run_line(const struct agent_outcome *outcome, const char *dir, struct buf *ret)
-{
-    const struct contract *contract = &outcome->contract;
-    char path[PATH_MAX];
-
-    if (!outcome->has_contract || outcome->code.n == 0 || contract->kind == CONTRACT_LIBRARY)
-        return 0;
-    (void)buf_puts(ret, "glovebox exec ");
-    if (outcome->code.n > 1 || contract->command[0]) {
-        (void)buf_puts(ret, "--workspace ");
-        (void)shell_word(dir, ret);
-        (void)buf_putc(ret, ' ');
-    }
-    if (contract->command[0]) {
-        (void)buf_puts(ret, "--");
-        for (char **word = contract->command; *word; word++) {
-            (void)buf_putc(ret, ' ');
-            (void)shell_word(*word, ret);
-        }
-        return buf_error(ret);
-    }
-    (void)snprintf(path, sizeof(path), "%s/%s", dir, contract->files[0]);
-    return shell_word(path, ret);
-}
-
-int deliver_test_line(const struct agent_outcome *outcome, const char *dir, struct buf *ret)
-{
-    if (outcome->code.n == 0 || outcome->tests.files.n == 0)
-        return 0;
-    (void)buf_puts(ret, "cd ");
-    (void)shell_word(dir, ret);
-    return buf_puts(ret, " && python3 -m pytest");
 }

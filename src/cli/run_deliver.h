@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/run_deliver.h - what a task hands over: code and tests as files, and how to run them.
+/* cli/run_deliver.h - what a task hands over: code and tests as files.
  *
  *    duration.py          the code, under the names that the contract has
  *    pytest.ini           of a library: the delivered tests pass under plain pytest
@@ -17,7 +17,6 @@
 #include "base/cleanup.h"
 
 struct agent_outcome;
-struct buf;
 struct gb_err;
 
 struct deliverable_file {
@@ -49,11 +48,3 @@ int deliver_check(const char *dir, bool is_forced, char **ret, struct gb_err *er
  * replaced: nothing is written and the error names it. */
 int deliver_write(const struct deliverable *deliverable, const char *dir, bool is_forced,
                   char *const *known, struct gb_err *err);
-
-/* A line for a shell that runs what lies in dir, and one that tests it; nothing where there is no
- * such line. */
-int deliver_run_line(const struct agent_outcome *outcome, const char *dir, struct buf *ret);
-int deliver_test_line(const struct agent_outcome *outcome, const char *dir, struct buf *ret);
-
-/* The text as one word of a shell. */
-int shell_word(const char *text, struct buf *ret);

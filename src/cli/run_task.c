@@ -18,12 +18,14 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/fd.h"
+#include "base/path.h"
 #include "cli/command.h"
 #include "cli/exec_spec.h"
 #include "cli/run_args.h"
 #include "cli/run_deliver.h"
 #include "cli/run_session.h"
 #include "cli/run_tell.h"
+#include "cli/strings.h"
 #include "cli/term.h"
 #include "conf/environment.h"
 #include "conf/search.h"
@@ -482,14 +484,35 @@ static int remember(struct run_session *session, const struct deliverable *files
                  : store_task_state(session->store, session->task.id, TASK_DONE, summary.data, err);
 }
 
+/* --file once more, for people who run what was built.  In a replay only names are known. */
+static int files_given(const struct run_session *session, char ***ret)
+{
+    char *const *sources = session->options.host.sources;
+    int r = 0;
+
+    for (char **box = session->order.files; r == 0 && box && *box; box++) {
+        const char *host = sources ? *sources : *box;
+        cleanup_free char *both = NULL;
+
+        if (strcmp(path_base(host), *box) != 0 || strchr(host, ':'))
+            r = asprintf(&both, "%s:%s", host, *box) < 0 ? -ENOMEM : 0;
+        if (r == 0)
+            r = strings_add(ret, both ? both : host);
+        sources = sources ? sources + 2 : NULL;
+    }
+    return r;
+}
+
 /* For whoever reads stdout: the answer, or the directory. */
 static int tell_end(struct run_session *session, const struct deliverable *files, const char *dir,
                     struct gb_err *err)
 {
     const struct agent_outcome *outcome = &session->outcome;
+    char **given = NULL;
 
-    if (session->has_view)
-        run_tell_end(&session->view, outcome, files, dir ? dir : "");
+    if (session->has_view && files_given(session, &given) == 0)
+        run_tell_end(&session->view, outcome, files, dir ? dir : "", given);
+    strings_free(given);
     if (session->args->style != RUN_STYLE_PEOPLE)
         return 0;
     if (outcome->answer)

@@ -11,6 +11,7 @@
 #include "box/box.h"
 #include "cli/command.h"
 #include "cli/run_deliver.h"
+#include "cli/run_lines.h"
 #include "cli/term_filter.h"
 #include "cli/test_table.h"
 #include "cli/view.h"
@@ -160,7 +161,7 @@ static void tell_line(struct view *view, const char *label, const struct buf *li
 }
 
 void run_tell_end(struct view *view, const struct agent_outcome *outcome,
-                  const struct deliverable *delivered, const char *dir)
+                  const struct deliverable *delivered, const char *dir, char *const *files)
 {
     cleanup_buf struct buf run = BUF_INIT(TEXT_MAX);
     cleanup_buf struct buf test = BUF_INIT(TEXT_MAX);
@@ -171,8 +172,8 @@ void run_tell_end(struct view *view, const struct agent_outcome *outcome,
     tell_tests(view, outcome);
     tell_measures(view, outcome);
     tell_files(view, delivered, dir);
-    (void)deliver_run_line(outcome, dir, &run);
-    (void)deliver_test_line(outcome, dir, &test);
+    (void)line_to_run(outcome, dir, files, &run);
+    (void)line_to_test(outcome, dir, &test);
     if (delivered->n > 0) {
         tell_line(view, "run it", &run);
         tell_line(view, "test it", &test);

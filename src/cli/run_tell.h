@@ -15,9 +15,10 @@ struct view;
 /* Model, endpoint, box, id.  models: of a replay all NULL. */
 void run_tell_begin(struct view *view, const struct agent_spec *spec, const char *folder);
 
-/* Files with sizes, the table of tests, coverage, mutants, how to run it, where it lies. */
+/* Files with sizes, the table of tests, coverage, mutants, how to run it, where it lies.  files: as
+ * line_to_run() takes them. */
 void run_tell_end(struct view *view, const struct agent_outcome *outcome,
-                  const struct deliverable *delivered, const char *dir);
+                  const struct deliverable *delivered, const char *dir, char *const *files);
 
 /* The answer, and nothing else, on stdout; filtered on a terminal. */
 int run_tell_answer(const char *answer, struct gb_err *err);

@@ -64,7 +64,7 @@ def test_a_program_is_built_in_four_calls_and_delivered(place):
     said = answer.stderr.decode()
     for part in ("● model ", "scripted/model.script", "native, 512 MiB", "no network", "● contract",
                  "5 of 5 tests", "held back", "4 model calls", "It adds numbers.",
-                 f"glovebox exec {folder}/delivered/count.py"):
+                 f"printf '1\\n2\\n' | glovebox exec --stdin {folder}/delivered/count.py"):
         assert part in said, said
     run = desk.call("exec", "--stdin", f"{folder}/delivered/count.py", stdin=b"4\n5\n")
     assert run.stdout == b"9\n"
@@ -102,7 +102,9 @@ def test_files_reach_every_box_and_cannot_be_changed(place):
     (place.cwd / "sales.csv").write_text("a,3\nb,4\n")
     desk = Desk(place, scripts.answer_rules(
         "print(sum(int(line.split(',')[1]) for line in open('in/sales.csv')))\n"))
-    assert desk.run("--file", "sales.csv:in/sales.csv", "the sum").stdout == b"7\n"
+    answer = desk.run("--file", "sales.csv:in/sales.csv", "the sum")
+    assert answer.stdout == b"7\n"
+    assert f"glovebox exec --file {place.cwd}/sales.csv:in/sales.csv /" in answer.stderr.decode()
 
 
 def test_out_is_never_written_over_somebodys_files(place):

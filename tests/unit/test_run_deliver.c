@@ -6,6 +6,7 @@
 #include "agent/task.h"
 #include "base/err.h"
 #include "cli/run_deliver.h"
+#include "cli/run_lines.h"
 #include "cli/test_table.h"
 #include "place.h"
 #include "store/digest.h"
@@ -237,6 +238,31 @@ static void no_link_leads_out_of_the_directory(void **state)
 
 /* ---- lines for people ----------------------------------------------------------------------- */
 
+static void a_program_is_run_as_it_was_tested(void **state)
+{
+    struct agent_outcome outcome = { 0 };
+    cleanup_buf struct buf run = BUF_INIT(4096);
+    char file[] = "/data/it's.csv:in/d.csv";
+    char *files[] = { file, NULL };
+
+    (void)state;
+    make_outcome(&outcome, "{\"kind\":\"program\",\"language\":\"python\",\"files\":[\"m.py\"],"
+                           "\"summary\":\"s\"}");
+    put(&outcome.code, "m.py", "print(1)\n");
+    outcome.tests.cases = strdup(
+        "[{\"name\":\"e\",\"class\":\"edge\",\"argv\":[\"no\"],\"expect\":{\"stdout\":\"1\"}},"
+        "{\"name\":\"w\",\"class\":\"normal\",\"argv\":[\"no\"],\"expect\":{\"stdout\":\"1\"}},"
+        "{\"name\":\"c\",\"class\":\"normal\",\"argv\":[\"\\u001b\"],\"expect\":{\"stdout\":\"1\"}},"
+        "{\"name\":\"n\",\"class\":\"normal\",\"argv\":[\"-n\",\"a b\"],"
+        "\"stdin\":\"5 %\\n'\\\\\\n\",\"expect\":{\"stdout\":\"1\"}}]");
+    add_test(&outcome, "w", CLASS_NORMAL, TEST_FAILED);
+    outcome.tests.items[0].is_withdrawn = true;
+    assert_int_equal(line_to_run(&outcome, "/o", files, &run), 0);
+    assert_string_equal(run.data, "printf '5 %%\\n'\\''\\\\\\n' | glovebox exec --stdin "
+                                  "--file '/data/it'\\''s.csv:in/d.csv' /o/m.py -- -n 'a b'");
+    clear_outcome(&outcome);
+}
+
 static void lines_can_be_pasted_into_a_shell(void **state)
 {
     struct agent_outcome outcome = { 0 };
@@ -248,18 +274,18 @@ static void lines_can_be_pasted_into_a_shell(void **state)
     make_outcome(&outcome, "{\"kind\":\"program\",\"language\":\"python\",\"files\":[\"m.py\"],"
                            "\"summary\":\"s\"}");
     put(&outcome.code, "m.py", "print(1)\n");
-    assert_int_equal(deliver_run_line(&outcome, "/tmp/it's", &run), 0);
+    assert_int_equal(line_to_run(&outcome, "/tmp/it's", NULL, &run), 0);
     assert_string_equal(run.data, "glovebox exec '/tmp/it'\\''s/m.py'");
     put(&outcome.code, "n.py", "");
     buf_reset(&run);
-    assert_int_equal(deliver_run_line(&outcome, "/tmp/o", &run), 0);
+    assert_int_equal(line_to_run(&outcome, "/tmp/o", NULL, &run), 0);
     assert_string_equal(run.data, "glovebox exec --workspace /tmp/o /tmp/o/m.py");
-    assert_int_equal(deliver_test_line(&outcome, "/tmp/o", &none), 0);
+    assert_int_equal(line_to_test(&outcome, "/tmp/o", &none), 0);
     assert_int_equal(none.len, 0);
     clear_outcome(&outcome);
     outcome = (struct agent_outcome){ 0 };
     make_library(&outcome);
-    assert_int_equal(deliver_test_line(&outcome, "/tmp/o", &test), 0);
+    assert_int_equal(line_to_test(&outcome, "/tmp/o", &test), 0);
     assert_string_equal(test.data, "cd /tmp/o && python3 -m pytest");
     clear_outcome(&outcome);
 }
@@ -291,6 +317,7 @@ int main(void)
         IN_PLACE(only_an_empty_directory_will_do_unless_forced),
         IN_PLACE(somebodys_file_is_not_replaced),
         IN_PLACE(no_link_leads_out_of_the_directory),
+        cmocka_unit_test(a_program_is_run_as_it_was_tested),
         cmocka_unit_test(lines_can_be_pasted_into_a_shell),
         cmocka_unit_test(tests_are_counted_by_class),
     };
