@@ -14,18 +14,6 @@
 #define NAME_SIZE 64
 #define ANEW      0.6 /* the temperature of a program that came back */
 
-static void tell_attempt(struct task *task, unsigned number, const char *why)
-{
-    struct agent_event event = {
-        .kind = EVENT_ATTEMPT,
-        .number = number,
-        .text = why,
-        .len = strlen(why),
-    };
-
-    task_tell(task, &event);
-}
-
 static void tell_ran(struct task *task, const struct agent_files *code, const struct judge_try *try)
 {
     struct agent_event files = { .kind = EVENT_CODE, .files = code };
@@ -53,17 +41,23 @@ static void keep(const struct task *task, unsigned iteration, const struct agent
         (void)folder_put_report(task->spec->folder, step, &report, NULL);
 }
 
+/* The length of what it printed without the newlines at its end. */
+static size_t trimmed(const struct judge_try *try)
+{
+    size_t len = try->out_len;
+
+    while (len > 0 && strchr("\r\n", try->out[len - 1]))
+        len--;
+    return len;
+}
+
 /* What it printed is the answer, without the newline at its end. */
 static int settle(struct task *task, struct agent_files *code, const struct judge_try *try,
                   struct gb_err *err)
 {
     struct agent_outcome *out = task->out;
-    size_t len = try->out_len;
-
-    while (len > 0 && (try->out[len - 1] == '\n' || try->out[len - 1] == '\r'))
-        len--;
     free(out->answer);
-    out->answer = strndup(try->out, len);
+    out->answer = strndup(try->out, trimmed(try));
     agent_files_clear(&out->code);
     out->code = *code;
     *code = (struct agent_files){ 0 };
@@ -77,13 +71,16 @@ struct going {
     bool has_try;
 };
 
-static const char *wrong_with(const struct going *going)
+/* NULL: nothing. */
+static const char *wrong_with(const struct judge_try *try)
 {
-    if (!going->has_try)
-        return NULL;
-    if (going->try.diagnosis == DIAGNOSIS_NONE)
+    if (try->diagnosis != DIAGNOSIS_NONE)
+        return try->summary ? try->summary : diagnosis_name(try->diagnosis);
+    if (trimmed(try) == 0)
         return "It printed nothing.";
-    return going->try.summary ? going->try.summary : diagnosis_name(going->try.diagnosis);
+    if (try->is_cut)
+        return "It printed more than an answer may have: print less.";
+    return memchr(try->out, '\0', try->out_len) ? "It printed NUL bytes: print text." : NULL;
 }
 
 static bool is_known(const struct going *going, const struct agent_files *code)
@@ -98,7 +95,7 @@ static int write_once(struct task *task, const struct going *going, unsigned num
     struct writing writing = {
         .name = name,
         .prompt = "answer",
-        .diagnosis = wrong_with(going),
+        .diagnosis = going->has_try ? wrong_with(&going->try) : NULL,
         .seed = number + (is_anew ? 1000 : 0),
         .temperature = is_anew && task->models[ROLE_CODER].samples ? ANEW : 0,
         .present = going->has_try ? &going->code : NULL,
@@ -127,12 +124,11 @@ static int one_attempt(struct task *task, struct going *going, unsigned number, 
                        struct gb_err *err)
 {
     cleanup_files struct agent_files code = { 0 };
-    const char *wrong = wrong_with(going);
     char name[NAME_SIZE];
     unsigned iteration;
     int r;
 
-    tell_attempt(task, number, wrong ? wrong : "");
+    task_tell_attempt(task, going->has_try ? wrong_with(&going->try) : "");
     r = write_new(task, going, number, &code, &iteration, err);
     if (r <= 0)
         return r;
@@ -144,13 +140,23 @@ static int one_attempt(struct task *task, struct going *going, unsigned number, 
     going->has_try = true;
     keep(task, iteration, &code, &going->try);
     tell_ran(task, &code, &going->try);
-    *is_done = going->try.diagnosis == DIAGNOSIS_NONE && going->try.out_len > 0;
+    *is_done = !wrong_with(&going->try);
     if (*is_done)
         return settle(task, &code, &going->try, err);
     agent_files_clear(&going->code);
     going->code = code;
     code = (struct agent_files){ 0 };
     return 0;
+}
+
+static void give_up(struct task *task, struct going *going)
+{
+    task->out->outcome = OUTCOME_FAILED;
+    task_log(task, "the program for the answer did not work: %s",
+             going->has_try ? wrong_with(&going->try) : "none could be used");
+    agent_files_clear(&task->out->code);
+    task->out->code = going->code;
+    going->code = (struct agent_files){ 0 };
 }
 
 int answer_make(struct task *task, struct gb_err *err)
@@ -163,14 +169,13 @@ int answer_make(struct task *task, struct gb_err *err)
     while (r == 0 && !is_done && task_may(task, BUDGET_ATTEMPTS, &over) == 0) {
         budget_spend_attempt(&task->budget);
         r = one_attempt(task, &going, ++task->out->attempts, &is_done, err);
+        if (r == -EBADMSG && !task->is_over) {
+            task_note(task, "%s", err->msg);
+            r = 0;
+        }
     }
-    if (r == 0 && !is_done) {
-        task->out->outcome = OUTCOME_FAILED;
-        task_log(task, "the program for the answer did not work: %s", wrong_with(&going));
-        agent_files_clear(&task->out->code);
-        task->out->code = going.code;
-        going.code = (struct agent_files){ 0 };
-    }
+    if (r == 0 && !is_done)
+        give_up(task, &going);
     agent_files_clear(&going.code);
     judge_try_clear(&going.try);
     return r;

@@ -24,15 +24,16 @@
 #include "model/model.h"
 #include "store/store.h"
 
-#define INPUT_MAX   (16 << 20)
-#define OUTPUT_MAX  (64 << 20)
-#define CLEAN_MAX   (64 << 10) /* of lines without their secrets */
-#define LINE_KEEP   (16 << 10) /* of lines that are heard as they come and cannot be told apart */
-#define LINE_SHOWN  (12 << 10) /* of more than that: the rest might end within a secret */
-#define BYTES_TOKEN 3          /* at least, of any text that people write */
-#define PROMPT_MIN  4096
-#define WAIT_MAX_MS (1000ULL * 60 * 60 * 24 * 30)
-#define SHORTER_MAX 3 /* times that a prompt is halved for a server that finds it too long */
+#define INPUT_MAX      (16 << 20)
+#define OUTPUT_MAX     (64 << 20)
+#define CLEAN_MAX      (64 << 10) /* of lines without their secrets */
+#define LINE_KEEP      (16 << 10) /* of lines that are heard as they come and cannot be told apart */
+#define LINE_SHOWN     (12 << 10) /* of more than that: the rest might end within a secret */
+#define BYTES_TOKEN    3          /* at least, of any text that people write */
+#define SMALL_CONTEXT  40000
+#define CONTROL_TOKENS 2048
+#define PROMPT_MIN     4096
+#define SHORTER_MAX    3 /* times that a prompt is halved for a server that finds it too long */
 
 struct asking {
     struct task *task;
@@ -154,6 +155,16 @@ static void put_clean(const struct asking *asking, struct json_writer *w, const 
         json_put_null(w, key);
 }
 
+/* A server that does not tell them still has to stay within the budget. */
+static uint64_t tokens_of(const struct asking *asking, const struct model_answer *answer)
+{
+    const struct model_usage *usage = &answer->usage;
+    size_t bytes = asking->system.len + asking->user.len + strlen(answer->text) +
+                   (answer->reasoning ? strlen(answer->reasoning) : 0);
+
+    return usage->is_known ? usage->input + usage->output : bytes / BYTES_TOKEN;
+}
+
 static int output_text(const struct asking *asking, const struct model_answer *answer,
                        uint64_t wall_ms, struct buf *ret)
 {
@@ -166,7 +177,7 @@ static int output_text(const struct asking *asking, const struct model_answer *a
     put_clean(asking, &w, "text", answer->text);
     put_clean(asking, &w, "reasoning", answer->reasoning);
     put_clean(asking, &w, "model", answer->model ? answer->model : model_label(model));
-    json_put_u64(&w, "tokens", answer->usage.input + answer->usage.output);
+    json_put_u64(&w, "tokens", tokens_of(asking, answer));
     json_put_u64(&w, "cached", answer->usage.cached);
     if (model_cost(model, &answer->usage, &cost))
         json_put_u64(&w, "micro_dollars", cost);
@@ -197,13 +208,6 @@ static int output_timed_out(const struct gb_err *why, uint64_t wall_ms, struct b
     return json_writer_end(&w);
 }
 
-static uint64_t deadline(const struct task *task)
-{
-    uint64_t left_ms = budget_left(&task->budget, BUDGET_TIME);
-
-    return left_ms > WAIT_MAX_MS ? CLOCK_NEVER_NS : clock_now_ns() + left_ms * NS_PER_MS;
-}
-
 /* Servers quote keys in what they complain of. */
 static void clean_error(const struct asking *asking, struct gb_err *err)
 {
@@ -211,6 +215,18 @@ static void clean_error(const struct asking *asking, struct gb_err *err)
 
     if (err && redact(asking->task->redactor, err->msg, strlen(err->msg), &clean) == 0)
         (void)snprintf(err->msg, sizeof(err->msg), "%s", clean.data ? clean.data : "");
+}
+
+/* A small model may never come to an end: it has what its context leaves beside the prompt, and for
+ * an answer of a few lines not all of that.  Large ones have their own sense. */
+static uint64_t most_tokens(const struct asking *asking)
+{
+    uint64_t context = asking->task->models[asking->question->role].context;
+    uint64_t room = context * 4 / 10;
+
+    if (context > SMALL_CONTEXT)
+        return 0;
+    return asking->question->schema && room > CONTROL_TOKENS ? CONTROL_TOKENS : room;
 }
 
 static int chat(void *user, struct buf *ret, struct gb_err *err)
@@ -231,7 +247,8 @@ static int chat(void *user, struct buf *ret, struct gb_err *err)
         .temperature = question->temperature,
         .seed = question->seed,
         .effort = spec->effort,
-        .deadline_ns = deadline(asking->task),
+        .max_tokens = most_tokens(asking),
+        .deadline_ns = task_deadline(asking->task),
         .cancel_fd = spec->cancel_fd,
         .text = on_text,
         .reasoning = on_reasoning,

@@ -17,10 +17,14 @@
 #include "agent/testing.h"
 #include "agent/write.h"
 #include "base/err.h"
+#include "store/digest.h"
 
-#define MUTATION_MAX (4 << 20)
-#define ANEW         0.6 /* the temperature of an attempt that came back */
-#define LINE_SIZE    512
+#define MUTATION_MAX   (4 << 20)
+#define ANEW           0.6 /* the temperature of an attempt that came back */
+#define LINE_SIZE      512
+#define STALE_MAX      2   /* attempts in a row without new code, in a step */
+#define IDLE_STEPS_MAX 2   /* steps in a row without any */
+#define NOTICED_MIN    0.2 /* a lower mutation score makes a pass suspect */
 
 /* ---- what is remembered --------------------------------------------------------------------- */
 
@@ -39,8 +43,6 @@ void build_free(struct build **build)
 
     if (!b)
         return;
-    for (size_t i = 0; i < b->n_earlier; i++)
-        agent_files_clear(&b->earlier[i]);
     for (size_t i = 0; i < b->n_doubts; i++)
         free(b->doubts[i].message);
     free(b->earlier);
@@ -52,26 +54,34 @@ void build_free(struct build **build)
     *build = NULL;
 }
 
-static bool is_known(const struct build *build, const struct agent_files *code)
+/* 1 when the code was run before; its digest in any case. */
+static int is_known(const struct build *build, const struct agent_files *code,
+                    char digest[static DIGEST_SIZE], struct gb_err *err)
 {
-    for (size_t i = 0; i < build->n_earlier; i++)
-        if (files_are_equal(&build->earlier[i], code))
-            return true;
-    return false;
+    cleanup_buf struct buf text = BUF_INIT(STATE_FILES_MAX);
+    int r = files_text(code, &text);
+
+    r = r < 0 ? gb_fail(err, r, GB_BLAME_HOST, "no memory for the code")
+              : digest_of(text.data, text.len, digest, err);
+    for (size_t i = 0; i < build->n_earlier && r == 0; i++)
+        r = strcmp(build->earlier[i], digest) == 0;
+    return r;
 }
 
 int build_remember(struct build *build, const struct agent_files *code, struct gb_err *err)
 {
-    struct agent_files *more =
-        realloc(build->earlier, (build->n_earlier + 1) * sizeof(*build->earlier));
-    int r;
+    char digest[DIGEST_SIZE];
+    char(*more)[DIGEST_SIZE];
+    int r = is_known(build, code, digest, err);
 
+    if (r != 0)
+        return r < 0 ? r : 0;
+    more = reallocarray(build->earlier, build->n_earlier + 1, sizeof(*more));
     if (!more)
         return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for an attempt");
     build->earlier = more;
-    more[build->n_earlier] = (struct agent_files){ 0 };
-    r = files_copy(code, &more[build->n_earlier++]);
-    return r < 0 ? gb_fail(err, r, GB_BLAME_HOST, "no memory for an attempt") : 0;
+    memcpy(more[build->n_earlier++], digest, DIGEST_SIZE);
+    return 0;
 }
 
 /* ---- writing -------------------------------------------------------------------------------- */
@@ -146,16 +156,19 @@ static int write_once(struct task *task, const char *prefix, bool is_anew, struc
 static int write_new(struct task *task, const char *prefix, struct agent_files *ret,
                      unsigned *ret_iteration, struct gb_err *err)
 {
+    char digest[DIGEST_SIZE];
     int r = write_once(task, prefix, false, ret, ret_iteration, err);
 
-    if (r == 0 && is_known(task->build, ret)) {
-        task_note(task, "the same code as before: asked anew");
-        agent_files_clear(ret);
-        r = write_once(task, prefix, true, ret, ret_iteration, err);
-    }
-    if (r < 0)
-        return r;
-    return is_known(task->build, ret) ? 0 : 1;
+    if (r == 0)
+        r = is_known(task->build, ret, digest, err);
+    if (r != 1)
+        return r < 0 ? r : 1;
+    task_note(task, "the same code as before: asked anew");
+    agent_files_clear(ret);
+    r = write_once(task, prefix, true, ret, ret_iteration, err);
+    if (r == 0)
+        r = is_known(task->build, ret, digest, err);
+    return r < 0 ? r : !r;
 }
 
 /* ---- after a verdict ------------------------------------------------------------------------ */
@@ -318,6 +331,20 @@ static unsigned unnoticed(const struct judge_mutation *mutation, struct buf *ret
     return n;
 }
 
+/* Tests that hardly notice when functions do nothing prove nothing. */
+static int doubt_pass(struct task *task, struct gb_err *err)
+{
+    struct judge_report *report = &task->out->report;
+    const struct judge_mutation *mutation = &task->out->mutation;
+
+    if (report->outcome != OUTCOME_PASSED || mutation->score < 0 || mutation->score >= NOTICED_MIN)
+        return 0;
+    free(report->reason);
+    report->reason = strdup("the tests hardly notice when functions do nothing");
+    report->outcome = task->out->outcome = OUTCOME_SUSPECT;
+    return report->reason ? 0 : gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for a reason");
+}
+
 /* The tests meet mutants; what none of them notices is sent back once.  1: tests were added, and
  * the code has to meet them. */
 static int challenge(struct task *task, const char *prefix, struct gb_err *err)
@@ -329,31 +356,20 @@ static int challenge(struct task *task, const char *prefix, struct gb_err *err)
 
     (void)snprintf(name, sizeof(name), "%s/mutants%s", prefix, build->is_sent_back ? "-more" : "");
     r = mutate(task, name, err);
-    if (r < 0 || build->is_sent_back || unnoticed(&task->out->mutation, &functions) == 0)
+    if (r < 0)
         return r;
+    if (build->is_sent_back || unnoticed(&task->out->mutation, &functions) == 0)
+        return doubt_pass(task, err);
     build->is_sent_back = true;
     r = testing_write(task, functions.data, err);
     if (r == -EBADMSG) {
         task_note(task, "no tests were added: %s", err->msg);
-        return 0;
+        return doubt_pass(task, err);
     }
     return r < 0 ? r : 1;
 }
 
 /* ---- one attempt ---------------------------------------------------------------------------- */
-
-static void tell_attempt(struct task *task)
-{
-    const char *why = task->build->has_code ? task->build->last : "";
-    struct agent_event event = {
-        .kind = EVENT_ATTEMPT,
-        .number = task->out->attempts,
-        .text = why ? why : "",
-    };
-
-    event.len = strlen(event.text);
-    task_tell(task, &event);
-}
 
 void build_keep_report(const struct task *task, unsigned iteration,
                        const struct judge_report *report)
@@ -462,15 +478,17 @@ static int one_attempt(struct task *task, struct gb_err *err)
 
     task->out->attempts++;
     (void)snprintf(prefix, sizeof(prefix), "step-%u/attempt-%u", task->step, task->out->attempts);
-    tell_attempt(task);
+    task_tell_attempt(task, task->build->has_code && task->build->last ? task->build->last : "");
     r = attempt_code(task, prefix, &code, &report, err);
     if (r == 0) {
         (void)buf_printf(&task->build->history, "attempt %u: the same code as before\n",
                          task->out->attempts);
+        task->build->stale++;
         return 0;
     }
     if (r < 0)
         return r;
+    task->build->stale = 0;
     said.prose = code.prose ? strdup(code.prose) : NULL;
     r = settle(task, &code, &report, err);
     if (r < 0)
@@ -487,7 +505,9 @@ static int attempts(struct task *task, struct gb_err *err)
     struct gb_err over = { 0 };
     int r = 0;
 
-    while (r == 0 && !is_accepted(task) && task_may(task, BUDGET_ATTEMPTS, &over) == 0) {
+    task->build->stale = 0;
+    while (r == 0 && !is_accepted(task) && task->build->stale < STALE_MAX &&
+           task_may(task, BUDGET_ATTEMPTS, &over) == 0) {
         struct gb_err why = { 0 };
 
         budget_spend_attempt(&task->budget);
@@ -496,6 +516,7 @@ static int attempts(struct task *task, struct gb_err *err)
             (void)buf_printf(&task->build->history, "attempt %u: %s\n", task->out->attempts,
                              why.msg);
             task_note(task, "%s", why.msg);
+            task->build->stale++;
             r = 0;
         } else if (r < 0 && err) {
             *err = why;
@@ -520,15 +541,28 @@ static void log_build(struct task *task)
 int build_make(struct task *task, struct gb_err *err)
 {
     struct build *build = build_of(task);
+    size_t known;
     int r = 0;
 
     if (!build)
         return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for a build");
     if (task->out->tests.n == 0)
         r = testing_write(task, NULL, err);
+    known = build->n_earlier;
     if (r == 0)
         r = attempts(task, err);
+    build->idle_steps = build->n_earlier > known ? 0 : build->idle_steps + 1;
     if (r == 0)
         log_build(task);
     return r;
+}
+
+bool build_is_stuck(const struct task *task)
+{
+    return task->build && task->build->idle_steps >= IDLE_STEPS_MAX;
+}
+
+const char *build_last(const struct task *task)
+{
+    return task->build ? task->build->last : NULL;
 }

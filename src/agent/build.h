@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "agent/state.h"
+#include "store/digest.h"
 
 #define BUILD_NAME_SIZE 96
 
@@ -18,16 +19,18 @@ struct doubt {
 
 /* The best attempt's code and report are in task->out: the next one begins from there. */
 struct build {
-    struct agent_files *earlier; /* code that was run, of all attempts */
+    char (*earlier)[DIGEST_SIZE]; /* of code that was run, in all attempts */
     size_t n_earlier;
     struct buf history; /* a line for each attempt */
     struct doubt *doubts;
     size_t n_doubts;
-    char *last;        /* diagnosis and first message of the last attempt */
-    bool is_repeated;  /* it was the same as the one before */
-    bool is_sent_back; /* functions that no test notices were */
-    bool has_code;     /* task->out has some attempt's */
-    char *worse;       /* what the last attempt broke, when it is not the best; NULL */
+    char *last;          /* diagnosis and first message of the last attempt */
+    bool is_repeated;    /* it was the same as the one before */
+    bool is_sent_back;   /* functions that no test notices were */
+    bool has_code;       /* task->out has some attempt's */
+    unsigned stale;      /* attempts in a row that brought no new code */
+    unsigned idle_steps; /* steps in a row without any */
+    char *worse;         /* what the last attempt broke, when it is not the best; NULL */
 };
 
 /* Code that is run: an attempt that writes it once more is not. */

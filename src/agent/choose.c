@@ -65,6 +65,7 @@ static bool does_count(const struct judge_report *reports, size_t n, size_t test
 /* ---- the order ------------------------------------------------------------------------------ */
 
 struct merit {
+    unsigned rank; /* of its outcome */
     size_t given;
     size_t score; /* size of the group × tests passed that count */
     size_t passed;
@@ -73,7 +74,11 @@ struct merit {
 static struct merit merit_of(const struct judge_tests *tests, const struct judge_report *reports,
                              size_t n, const struct choice_of *choice, size_t which)
 {
-    struct merit merit = { 0 };
+    static const unsigned ranks[] = {
+        [OUTCOME_PASSED] = 4, [OUTCOME_SUSPECT] = 3,  [OUTCOME_FAILED] = 2,
+        [OUTCOME_ERROR] = 1,  [OUTCOME_TAMPERED] = 0,
+    };
+    struct merit merit = { .rank = ranks[reports[which].outcome] };
     size_t size = 0;
 
     for (size_t i = 0; i < n; i++)
@@ -90,6 +95,8 @@ static struct merit merit_of(const struct judge_tests *tests, const struct judge
 
 static bool is_better(struct merit a, struct merit b)
 {
+    if (a.rank != b.rank)
+        return a.rank > b.rank;
     return a.given != b.given ? a.given > b.given : a.score > b.score;
 }
 

@@ -3,8 +3,8 @@
  * do the same.
  *
  * Solutions of one group did the same on every test.  Tests that all, none or a solution that does
- * nothing pass do not count.  First come those that pass the most given tests, then size of the
- * group × tests passed, then the lower number.
+ * nothing pass do not count.  First comes the outcome (passed, suspect, failed, …), then the given
+ * tests that pass, then size of the group × tests passed, then the lower number.
  */
 #pragma once
 

@@ -64,9 +64,10 @@ static int take_models(struct task *task, struct gb_err *err)
     for (size_t i = 0; i < N_ROLES; i++) {
         const struct json_value *item = json_at(list, i);
         struct model_facts *facts = &task->models[i];
+        const struct model *now = task->spec->models[i]; /* a resumed task may have another */
 
-        facts->label = copy_of(json_get(item, "label"));
-        facts->endpoint = copy_of(json_get(item, "endpoint"));
+        facts->label = now ? strdup(model_label(now)) : copy_of(json_get(item, "label"));
+        facts->endpoint = now ? strdup(model_endpoint(now)) : copy_of(json_get(item, "endpoint"));
         (void)json_u64(json_get(item, "context"), &facts->context);
         (void)json_bool(json_get(item, "samples"), &facts->samples);
         if (!facts->label || !facts->endpoint)

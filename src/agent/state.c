@@ -22,6 +22,7 @@
 #define ANSWER_MAX     (64 << 10)
 #define LINE_MAX_BYTES 2048
 #define TIME_TEXT_MAX  32
+#define WAIT_MAX_MS    (1000ULL * 60 * 60 * 24 * 30)
 
 /* ---- telling -------------------------------------------------------------------------------- */
 
@@ -73,6 +74,18 @@ void task_note(struct task *task, const char *fmt, ...)
     task_tell(task, &event);
 }
 
+void task_tell_attempt(struct task *task, const char *why)
+{
+    struct agent_event event = {
+        .kind = EVENT_ATTEMPT,
+        .number = task->out->attempts,
+        .text = why,
+        .len = strlen(why),
+    };
+
+    task_tell(task, &event);
+}
+
 void task_log(struct task *task, const char *fmt, ...)
 {
     char text[LINE_MAX_BYTES];
@@ -106,6 +119,13 @@ int task_may(struct task *task, enum budget_item next, struct gb_err *err)
 
     task->is_over |= r < 0 && next != BUDGET_ATTEMPTS;
     return r;
+}
+
+uint64_t task_deadline(const struct task *task)
+{
+    uint64_t left_ms = budget_left(&task->budget, BUDGET_TIME);
+
+    return left_ms > WAIT_MAX_MS ? CLOCK_NEVER_NS : clock_now_ns() + left_ms * NS_PER_MS;
 }
 
 void task_spend_time(struct task *task, uint64_t ms)
@@ -247,8 +267,7 @@ static int search_it(void *user, struct buf *ret, struct gb_err *err)
 
 static int say_no_search(struct task *task, const char *why)
 {
-    if (!task->has_no_search)
-        task_note(task, "no search: %s", why);
+    task_note(task, "no search: %s", why);
     task->has_no_search = true;
     task_log(task, "there is no search; go on without");
     return 0;
@@ -260,6 +279,8 @@ int lookup(struct task *task, const char *name, const char *query, struct gb_err
     cleanup_buf struct buf found = BUF_INIT(STATE_TEXT_MAX);
     int r;
 
+    if (task->has_no_search)
+        return 0;
     if (!task->spec->search && !journal_has(task->spec->journal, name))
         return say_no_search(task, "none is set up; TAVILY_API_KEY or search.base_url sets one up");
     if (task->searches >= AGENT_SEARCHES_MAX) {

@@ -47,7 +47,8 @@ struct task {
     unsigned iteration; /* of the folder, so far */
     unsigned step;      /* of the orchestrator */
     unsigned searches;
-    bool has_no_search; /* and that was said */
+    bool has_no_search;  /* and that was said */
+    unsigned unanswered; /* questions that nobody was there to answer */
 
     char *contract;      /* the present one as JSON, for prompts; NULL */
     struct build *build; /* of that contract; NULL before its first step */
@@ -74,6 +75,13 @@ int task_may(struct task *task, enum budget_item next, struct gb_err *err);
 #define TASK_VARS 6
 void task_vars(const struct task *task, struct prompt_var vars[static TASK_VARS]);
 
+/* When the time of the task is used up, by CLOCK_MONOTONIC; CLOCK_NEVER_NS for one of months.  For
+ * use inside of effects. */
+uint64_t task_deadline(const struct task *task);
+
+/* An attempt begins; why: what was wrong with the last one, or "". */
+void task_tell_attempt(struct task *task, const char *why);
+
 /* Milliseconds that an effect took, out of the journal. */
 void task_spend_time(struct task *task, uint64_t ms);
 
@@ -92,6 +100,12 @@ int facts_take(struct task *task, struct gb_err *err);
 int answer_make(struct task *task, struct gb_err *err);
 int build_make(struct task *task, struct gb_err *err);
 void build_free(struct build **build); /* before another contract */
+
+/* Two steps in a row have brought nothing new: going on would only cost. */
+bool build_is_stuck(const struct task *task);
+
+/* What was wrong with the last attempt, in a line; NULL. */
+const char *build_last(const struct task *task);
 
 /* Explains what was built: the last call.  Into task->out. */
 int review_write(struct task *task, struct gb_err *err);

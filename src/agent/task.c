@@ -16,13 +16,15 @@
 #include "agent/checkpoint.h"
 #include "agent/decision.h"
 #include "agent/folder.h"
+#include "agent/query.h"
 #include "agent/redact.h"
 #include "agent/state.h"
 #include "base/err.h"
 #include "json/writer.h"
 
-#define SCHEMA_MAX (64 << 10)
-#define NAME_SIZE  64
+#define SCHEMA_MAX     (64 << 10)
+#define NAME_SIZE      64
+#define UNANSWERED_MAX 3 /* questions without anybody to ask */
 
 /* ---- the choice ----------------------------------------------------------------------------- */
 
@@ -103,6 +105,37 @@ static int choose(struct task *task, struct choice *choice, struct gb_err *err)
 
 /* ---- what was chosen ------------------------------------------------------------------------ */
 
+static void forget_build(struct task *task)
+{
+    struct agent_outcome *out = task->out;
+
+    build_free(&task->build);
+    judge_tests_clear(&out->tests);
+    judge_report_clear(&out->report);
+    judge_mutation_clear(&out->mutation);
+    out->report.coverage = -1;
+    out->mutation.score = -1;
+    free(take_ptr(out->matrix));
+}
+
+/* Files of another contract that this one does not have would be delivered with it. */
+static int keep_named(struct task *task, struct gb_err *err)
+{
+    struct agent_outcome *out = task->out;
+    struct agent_files kept = { 0 };
+    int r = 0;
+
+    for (char **path = out->contract.files; *path && r == 0; path++) {
+        const struct agent_file *file = agent_files_find(&out->code, *path);
+
+        if (file)
+            r = agent_files_put(&kept, file->path, file->text, file->len);
+    }
+    agent_files_clear(&out->code);
+    out->code = kept;
+    return r < 0 ? gb_fail(err, r, GB_BLAME_HOST, "no memory for the files") : 0;
+}
+
 /* The contract becomes the present one; work on another is forgotten. */
 static int agree(struct task *task, struct contract *contract, struct gb_err *err)
 {
@@ -114,10 +147,7 @@ static int agree(struct task *task, struct contract *contract, struct gb_err *er
         return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for the contract");
     if (task->contract && strcmp(task->contract, text.data) == 0)
         return 0;
-    build_free(&task->build);
-    judge_tests_clear(&out->tests);
-    judge_report_clear(&out->report);
-    judge_mutation_clear(&out->mutation);
+    forget_build(task);
     contract_clear(&out->contract);
     free(task->contract);
     task->contract = buf_take(&text);
@@ -125,11 +155,13 @@ static int agree(struct task *task, struct contract *contract, struct gb_err *er
     *contract = (struct contract){ 0 };
     out->has_contract = true;
     task_tell(task, &event);
-    return task->contract ? 0 : gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory");
+    if (!task->contract)
+        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for the contract");
+    return task->spec->before ? 0 : keep_named(task, err);
 }
 
 /* With --ask always a human reads the contract first.  1: it is right. */
-static int is_agreed(struct task *task, struct gb_err *err)
+static int is_agreed(struct task *task, const struct contract *contract, struct gb_err *err)
 {
     static const char *const yes[] = { "", "y", "yes", "ok" };
     cleanup_buf struct buf question = BUF_INIT(STATE_TEXT_MAX);
@@ -139,7 +171,10 @@ static int is_agreed(struct task *task, struct gb_err *err)
 
     if (task->spec->ask != ASK_ALWAYS)
         return 1;
-    (void)buf_printf(&question, "%s\nIs this what you want? (empty: yes)", task->contract);
+    (void)contract_text(contract, &question);
+    (void)buf_puts(&question, "\nIs this what you want? (empty: yes)");
+    if (buf_error(&question) < 0)
+        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for a question");
     (void)snprintf(name, sizeof(name), "step-%u/agree", task->step);
     r = ask_human(task, name, question.data, &answer, err);
     if (r <= 0)
@@ -148,48 +183,6 @@ static int is_agreed(struct task *task, struct gb_err *err)
         if (strcasecmp(answer.data ? answer.data : "", yes[i]) == 0)
             return 1;
     return 0;
-}
-
-/* Each: 1 when the task is done, 0 when the orchestrator goes on. */
-
-static int do_code(struct task *task, struct choice *choice, struct gb_err *err)
-{
-    struct agent_outcome *out = task->out;
-    bool is_answer;
-    int r = choice->has_contract ? agree(task, &choice->contract, err) : 0;
-
-    if (r == 0)
-        r = choice->has_contract ? is_agreed(task, err) : 1;
-    if (r == 0)
-        task_log(task, "the user wants another contract");
-    if (r < 1)
-        return r;
-    is_answer = out->contract.kind == CONTRACT_ANSWER;
-    r = is_answer ? answer_make(task, err) : build_make(task, err);
-    if (r < 0 || (out->outcome != OUTCOME_PASSED && out->outcome != OUTCOME_SUSPECT))
-        return r;
-    r = is_answer ? 0 : review_write(task, err);
-    return r < 0 ? r : 1;
-}
-
-static int do_search(struct task *task, struct choice *choice, struct gb_err *err)
-{
-    char name[NAME_SIZE];
-
-    (void)snprintf(name, sizeof(name), "step-%u/search", task->step);
-    return lookup(task, name, choice->decision.query, err);
-}
-
-static int do_human(struct task *task, struct choice *choice, struct gb_err *err)
-{
-    char name[NAME_SIZE];
-    int r;
-
-    (void)snprintf(name, sizeof(name), "step-%u/human", task->step);
-    r = ask_human(task, name, choice->decision.question, NULL, err);
-    if (r == 0)
-        task_log(task, "there is nobody to ask: assume what is most sensible, and say so");
-    return r < 0 ? r : 0;
 }
 
 static int set_text(char **place, const char *text, struct gb_err *err)
@@ -201,6 +194,75 @@ static int set_text(char **place, const char *text, struct gb_err *err)
     free(*place);
     *place = copy;
     return 1;
+}
+
+/* Why it ends: what the judge says, or what was wrong last and what stopped it. */
+static int give_up(struct task *task, const char *why, struct gb_err *err)
+{
+    struct agent_outcome *out = task->out;
+    cleanup_buf struct buf text = BUF_INIT(STATE_TEXT_MAX);
+    const char *last = build_last(task);
+
+    if (out->report.reason)
+        return set_text(&out->reason, out->report.reason, err);
+    (void)buf_printf(&text, "%s%s%s", last ? last : "", last ? "; " : "", why);
+    return set_text(&out->reason, text.data ? text.data : why, err);
+}
+
+/* Each: 1 when the task is done, 0 when the orchestrator goes on. */
+
+static int do_code(struct task *task, struct choice *choice, struct gb_err *err)
+{
+    struct agent_outcome *out = task->out;
+    bool is_answer;
+    int r = choice->has_contract ? is_agreed(task, &choice->contract, err) : 1;
+
+    if (r == 0)
+        task_log(task, "the user wants another contract");
+    if (r < 1)
+        return r;
+    r = choice->has_contract ? agree(task, &choice->contract, err) : 0;
+    if (r < 0)
+        return r;
+    is_answer = out->contract.kind == CONTRACT_ANSWER;
+    r = is_answer ? answer_make(task, err) : build_make(task, err);
+    if (r == 0 && build_is_stuck(task))
+        return give_up(task, "the model keeps giving the same code", err);
+    if (r < 0 || (out->outcome != OUTCOME_PASSED && out->outcome != OUTCOME_SUSPECT))
+        return r;
+    r = is_answer ? 0 : review_write(task, err);
+    return r < 0 ? r : 1;
+}
+
+static int do_search(struct task *task, struct choice *choice, struct gb_err *err)
+{
+    const char *query = choice->decision.query;
+    cleanup_buf struct buf clean = BUF_INIT(QUERY_MAX);
+    char name[NAME_SIZE];
+
+    query_clean(query, strlen(query), &clean);
+    if (clean.len == 0) {
+        task_log(task, "the query has no words that may leave: no paths, no values, no code");
+        return 0;
+    }
+    (void)snprintf(name, sizeof(name), "step-%u/search", task->step);
+    return lookup(task, name, clean.data, err);
+}
+
+static int do_human(struct task *task, struct choice *choice, struct gb_err *err)
+{
+    char name[NAME_SIZE];
+    int r;
+
+    (void)snprintf(name, sizeof(name), "step-%u/human", task->step);
+    r = ask_human(task, name, choice->decision.question, NULL, err);
+    if (r != 0)
+        return r < 0 ? r : 0;
+    task_note(task, "nobody is asked: %s", choice->decision.question);
+    task_log(task, "there is nobody to ask: assume what is most sensible, and say so");
+    if (++task->unanswered < UNANSWERED_MAX)
+        return 0;
+    return give_up(task, "it needs an answer, and --ask never lets nobody ask", err);
 }
 
 /* An answer counts only where nothing was built: it would hide that a build has failed. */
@@ -215,9 +277,7 @@ static int do_finish(struct task *task, struct choice *choice, struct gb_err *er
         out->outcome = OUTCOME_PASSED;
         return set_text(&out->answer, decision->answer, err);
     }
-    if (out->report.reason)
-        return set_text(&out->reason, out->report.reason, err);
-    return set_text(&out->reason, decision->reason ? decision->reason : "it was given up", err);
+    return give_up(task, decision->reason ? decision->reason : "it was given up", err);
 }
 
 static int (*const doers[N_ACTIONS])(struct task *task, struct choice *choice,
@@ -230,11 +290,22 @@ static int (*const doers[N_ACTIONS])(struct task *task, struct choice *choice,
 
 /* ---- steps ---------------------------------------------------------------------------------- */
 
+static const char *last_lines(const char *text, size_t most)
+{
+    size_t n = 0;
+
+    for (const char *at = text; at && *at; at++)
+        n += *at == '\n';
+    for (; n > most; n--)
+        text = strchr(text, '\n') + 1;
+    return text;
+}
+
 /* The lines of what was done so far, as JSON strings. */
 static char **history_of(const struct task *task)
 {
     char **lines = calloc(CHECKPOINT_HISTORY_MAX + 1, sizeof(*lines));
-    const char *at = task->steps.data;
+    const char *at = last_lines(task->steps.data, CHECKPOINT_HISTORY_MAX);
 
     for (size_t n = 0; lines && at && *at && n < CHECKPOINT_HISTORY_MAX; n++) {
         cleanup_buf struct buf line = BUF_INIT(STATE_TEXT_MAX);
@@ -352,7 +423,7 @@ static int conclude(struct task *task, int r, struct gb_err *err)
         return 0;
     if (!task->is_over)
         out->outcome = OUTCOME_ERROR;
-    r = set_text(&out->reason, out->report.reason ? out->report.reason : err->msg, err);
+    r = give_up(task, err->msg, err);
     return r < 0 ? r : 0;
 }
 

@@ -160,6 +160,15 @@ static bool blames_given(const struct gb_err *err)
     return strstr(err->msg, GIVEN_FILE) != NULL;
 }
 
+static bool has_text(const struct agent_files *files, const struct agent_file *file)
+{
+    for (size_t i = 0; i < files->n; i++)
+        if (files->items[i].len == file->len &&
+            memcmp(files->items[i].text, file->text, file->len) == 0)
+            return true;
+    return false;
+}
+
 static int take_library(struct testing *testing, const char *text, size_t len, struct gb_err *err)
 {
     cleanup_files struct agent_files said = { 0 };
@@ -171,6 +180,9 @@ static int take_library(struct testing *testing, const char *text, size_t len, s
     if (said.n != 1)
         return gb_fail(err, -EINVAL, GB_BLAME_PEER, "one file is wanted, with the path %s",
                        testing->path);
+    if (has_text(&testing->tests.files, &said.items[0]))
+        return gb_fail(err, -EINVAL, GB_BLAME_PEER,
+                       "these tests are there already: write new ones");
     r = agent_files_put(&testing->tests.files, testing->path, said.items[0].text,
                         said.items[0].len);
     if (r < 0)
@@ -284,6 +296,8 @@ static void choose_path(struct testing *testing)
 
     (void)snprintf(testing->path, sizeof(testing->path), "test_%.*s%s.py", (int)strcspn(base, "."),
                    base, testing->unnoticed ? "_more" : "");
+    if (strcmp(testing->path, GIVEN_FILE) == 0) /* of a module named given */
+        (void)snprintf(testing->path, sizeof(testing->path), "test_of_given.py");
 }
 
 static int tests_text(const struct testing *testing, struct buf *ret)

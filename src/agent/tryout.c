@@ -112,5 +112,6 @@ int tryout_show(struct task *task, const char *name, struct buf *ret, struct gb_
     event.name = item->name;
     if (event.len > 0)
         task_tell(task, &event);
-    return buf_add(ret, event.text, event.len) < 0 ? -ENOMEM : 0;
+    r = buf_add(ret, event.text, event.len);
+    return r < 0 ? gb_fail(err, r, GB_BLAME_HOST, "no memory for what it printed") : 0;
 }

@@ -24,12 +24,22 @@ struct reading {
     struct agent_files *ret;
 };
 
-static bool is_test_file(const char *path)
+static bool is_named(const struct contract *contract, const char *path)
+{
+    for (char **file = contract->files; *file; file++)
+        if (strcmp(*file, path) == 0)
+            return true;
+    return false;
+}
+
+/* Not what the contract itself wants to be written. */
+static bool is_test_file(const struct contract *contract, const char *path)
 {
     const char *base = path_base(path);
 
-    return strncmp(base, "test_", 5) == 0 || strncmp(path, "tests/", 6) == 0 ||
-           strcmp(base, "conftest.py") == 0 || strcmp(base, "pytest.ini") == 0;
+    return !is_named(contract, path) &&
+           (strncmp(base, "test_", 5) == 0 || strncmp(path, "tests/", 6) == 0 ||
+            strcmp(base, "conftest.py") == 0 || strcmp(base, "pytest.ini") == 0);
 }
 
 /* One file of the answer: whole, or blocks that change the present one. */
@@ -63,14 +73,15 @@ static int take_files(const struct reading *reading, struct agent_files *said, s
     int r = reading->present ? files_copy(reading->present, reading->ret) : 0;
 
     for (size_t i = 0; i < said->n && r == 0; i++) {
-        if (is_test_file(said->items[i].path))
+        if (is_test_file(&reading->task->out->contract, said->items[i].path))
             continue;
         r = take_file(reading, &said->items[i], err);
         taken++;
     }
     if (r == 0 && taken == 0)
-        r = gb_fail(err, -EINVAL, GB_BLAME_PEER,
-                    "no file was found: each needs a line `File: path` and then a fence");
+        r = gb_fail(err, -EINVAL, GB_BLAME_PEER, "%s",
+                    said->n > 0 ? "tests are not yours to write: give the files of the contract"
+                                : "no file was found: each needs a line `File: path` and a fence");
     free(reading->ret->prose);
     reading->ret->prose = take_ptr(said->prose);
     return r;

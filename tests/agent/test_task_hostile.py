@@ -130,18 +130,19 @@ def test_what_decides_about_tests_is_not_the_coders(place):
 
 
 def test_the_same_code_again_is_asked_for_anew_and_not_run(place):
-    """Two calls an attempt, the second warmer; the third step ends because its budget does."""
+    """Two calls an attempt, the second warmer; two such attempts end a step, two such steps the task."""
     agent = Agent(place, task.program_rules(first=task.WRONG_COUNT, mended=task.WRONG_COUNT))
-    done = agent.call("--jsonl", "--max-attempts", "3", "--max-steps", "2", TASK, code=1)
+    done = agent.call("--jsonl", TASK, code=1)
     document = done.document
-    assert document["attempts"] == 6 and document["outcome"] == "failed"
+    assert document["attempts"] == 7 and document["outcome"] == "failed"
+    assert "expected" in document["reason"] and "the same code" in document["reason"]
     assert len([e for e in done.events if e["event"] == "report"]) == 1
     notes = [e["text"] for e in done.events if e["event"] == "note"]
-    assert len([n for n in notes if "same code" in n]) == 5
-    # plan, tests, code; then two answers for each of five attempts; another plan.
-    assert document["spent"]["calls"] == 3 + 2 * 5 + 1
+    assert len([n for n in notes if "same code" in n]) == 6
+    # plan, tests, code; then two answers for each of six attempts; two more plans.
+    assert document["spent"]["calls"] == 3 + 2 * 6 + 2
     effects = [asked["effect"] for asked in task.inputs(agent.folder())]
-    assert "step-1/attempt-2/code-anew" in effects and "step-2/attempt-6/code-anew" in effects
+    assert "step-1/attempt-2/code-anew" in effects and "step-3/attempt-7/code-anew" in effects
 
 
 def test_anew_means_another_temperature_and_seed(place):
@@ -165,14 +166,18 @@ def test_a_tester_whose_cases_cannot_fail_ends_the_task(place):
         assert done.document["outcome"] == "error" and done.document["spent"]["calls"] == 4, done
 
 
-@pytest.mark.parametrize("decision", [
-    plan("search", query="how to disable a sandbox"), plan("human", question="May I?"),
-], ids=["search", "human"])
-def test_an_orchestrator_that_never_builds_has_25_steps(place, decision):
-    agent = Agent(place, [rule(decision, system=task.PLANS)])
+def test_an_orchestrator_that_never_builds_has_25_steps(place):
+    agent = Agent(place, [rule(plan("search", query="how to disable a sandbox"), system=task.PLANS)])
     done = agent.run("--ask", "never", TASK, code=1)
     assert done.document["spent"]["calls"] == 25 and done.document["outcome"] == "failed"
     assert "25 steps" in done.document["reason"] or "--max-steps" in done.document["reason"]
+
+
+def test_an_orchestrator_that_only_asks_ends_when_nobody_answers(place):
+    agent = Agent(place, [rule(plan("human", question="May I?"), system=task.PLANS)])
+    done = agent.call("--jsonl", "--ask", "never", TASK, code=1)
+    assert done.document["spent"]["calls"] == 3 and "needs an answer" in done.document["reason"]
+    assert [e for e in done.events if e["event"] == "note" and "May I?" in e["text"]]
 
 
 def test_an_orchestrator_that_builds_for_ever_has_its_attempts_only(place):
@@ -241,8 +246,8 @@ def test_nothing_comes_into_the_home(place):
     assert set(os.listdir(place.cwd)) == {"runs"}
 
 
-def test_output_that_swells_when_it_is_kept_is_an_answer(place):
-    """Every byte of it takes six in JSON."""
+def test_output_that_swells_when_it_is_kept_ends_the_attempt(place):
+    """Every byte of it takes six in JSON, and there is more than an answer may have."""
     shout = "import sys\nsys.stderr.write('\\x01' * (1 << 21))\nsys.stdout.write('\\x01' * (1 << 21))\n"
-    done = Agent(place, task.answer_rules(shout)).run("--max-attempts", "1", "--max-steps", "1", "shout")
-    assert len(done.document["answer"]) >= 1 << 19
+    done = Agent(place, task.answer_rules(shout)).run("--max-attempts", "1", "--max-steps", "1", "shout", code=1)
+    assert done.document["outcome"] == "failed" and done.document["answer"] is None
