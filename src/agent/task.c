@@ -415,6 +415,8 @@ static int conclude(struct task *task, int r, struct gb_err *err)
 {
     struct agent_outcome *out = task->out;
 
+    if (r >= 0 && out->report.reason && !out->reason)
+        r = set_text(&out->reason, out->report.reason, err);
     if (r >= 0 || (r == -EAGAIN && out->is_waiting))
         return 0;
     if (!task->is_over && r != -EBADMSG)
