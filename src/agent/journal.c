@@ -276,9 +276,6 @@ static int do_it(struct journal *journal, const char *name, const char *digest,
 
     if (r >= 0 && (r = buf_error(&output)) < 0)
         (void)gb_fail(err, r, GB_BLAME_HOST, "the output of effect '%s': %s", name, strerror(-r));
-    /* Remembered, it would fail whenever the task is resumed. */
-    if (r >= 0 && output.len > ret->max - ret->len)
-        r = gb_fail(err, -EMSGSIZE, GB_BLAME_HOST, "the output of effect '%s' is too long", name);
     (void)snprintf(own_name, sizeof(own_name), "%s", name);
     (void)snprintf(own_digest, sizeof(own_digest), "%s", digest);
     done.output = output.data;
