@@ -7,6 +7,8 @@
  * takes text but has no again() cannot forget, so nothing is retried once it has heard something of
  * a round. */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -62,12 +64,17 @@ static void tell_reasoning(void *user, const char *bytes, size_t len)
 static void tell_again(struct chat *chat, const struct fault *fault, uint64_t wait_ms)
 {
     const struct model_request *request = chat->request;
-    char why[FAULT_BRIEF_MAX];
+    char brief[FAULT_BRIEF_MAX];
+    char why[FAULT_BRIEF_MAX + 40];
 
     chat->is_heard = false;
     if (!request->again)
         return;
-    request->again(request->user, fault_brief(fault, why), wait_ms);
+    (void)snprintf(why, sizeof(why), "%s", fault_brief(fault, brief));
+    if (wait_ms >= 1000) /* long enough for a person to wonder */
+        (void)snprintf(why, sizeof(why), "%s, waiting %" PRIu64 " s", brief,
+                       (wait_ms + 999) / 1000);
+    request->again(request->user, why, wait_ms);
     if (request->reasoning && chat->reasoning.len > 0)
         request->reasoning(request->user, chat->reasoning.data, chat->reasoning.len);
     if (request->text && chat->text.len > 0)
@@ -126,8 +133,10 @@ static int give_up(struct chat *chat, const struct fault *fault, struct gb_err *
 static int out_of_time(struct chat *chat, const struct fault *fault, struct gb_err *err)
 {
     (void)give_up(chat, fault, err);
-    if (err)
+    if (err) {
         err->code = -ETIMEDOUT;
+        err->msg[gb_err_len(err)] = '\0'; /* what helps against the fault gives no time */
+    }
     return gb_wrap(err, -ETIMEDOUT, "no time left for another try");
 }
 

@@ -195,7 +195,7 @@ static const char *const kind_words[] = {
     [FAULT_MODEL] = "no such model",
     [FAULT_ADDRESS] = "no such API",
     [FAULT_QUOTA] = "quota used up",
-    [FAULT_RATE] = "rate limited",
+    [FAULT_RATE] = "too many requests",
     [FAULT_CONTEXT] = "prompt too long",
     [FAULT_REQUEST] = "request refused",
     [FAULT_SERVER] = "server failed",
@@ -236,7 +236,7 @@ static int code_of(const struct fault *fault)
     return fault->cause.code ? fault->cause.code : codes[fault->kind];
 }
 
-/* What to do, in one clause; "" when there is nothing to say. */
+/* What to do; "" when there is nothing to say. */
 static const char *remedy_of(const struct fault *fault, const struct fault_place *place,
                              char text[static 200])
 {
@@ -244,26 +244,28 @@ static const char *remedy_of(const struct fault *fault, const struct fault_place
     switch (fault->kind) {
     case FAULT_KEY:
         if (place->key_env)
-            (void)snprintf(text, 200, "; %s %s", place->key ? "check" : "set", place->key_env);
+            (void)snprintf(text, 200, "%s %s", place->key ? "check" : "set", place->key_env);
         break;
     case FAULT_MODEL:
         if (place->offers)
-            (void)snprintf(text, 200, "; there are %.180s", place->offers);
+            (void)snprintf(text, 200, "name another: there are %.170s", place->offers);
         break;
     case FAULT_ADDRESS:
-        (void)snprintf(text, 200, "; is %.120s the base of its API?", place->endpoint);
+        (void)snprintf(text, 200, "is %.120s the base of its API?", place->endpoint);
         break;
     case FAULT_QUOTA:
-        (void)snprintf(text, 200, "; look at plan and billing there, or use another provider");
+        (void)snprintf(text, 200, "look at plan and billing there, or use another provider");
         break;
     case FAULT_RATE:
         if (fault->has_wait)
-            (void)snprintf(text, 200, "; it asks to wait %" PRIu64 " s",
+            (void)snprintf(text, 200, "it asks to wait %" PRIu64 " s",
                            (fault->wait_ms + 999) / 1000);
+        else
+            (void)snprintf(text, 200, "try again in some minutes, or use another provider");
         break;
     case FAULT_LINK:
-        if (place->remedy)
-            (void)snprintf(text, 200, "; %s", place->remedy);
+        if (place->remedy && fault->is_away)
+            (void)snprintf(text, 200, "%s", place->remedy);
         break;
     default:
         break;
@@ -303,7 +305,9 @@ int fault_fail(const struct fault *fault, const struct fault_place *place, struc
     hide_key(message, place->key);
     if (place->tries > 1)
         (void)snprintf(tries, sizeof(tries), " after %u tries", place->tries);
-    return gb_fail(err, code_of(fault), blame_of(fault), "%.80s: %s%s%s%.200s%s", place->label,
-                   fault_brief(fault, brief), tries, message[0] ? ": " : "", message,
-                   remedy_of(fault, place, remedy));
+    (void)gb_fail(err, code_of(fault), blame_of(fault), "%.80s: %s%s%s%.200s", place->label,
+                  fault_brief(fault, brief), tries, message[0] ? ": " : "", message);
+    if (err && remedy_of(fault, place, remedy)[0])
+        gb_add_remedy(err, remedy);
+    return code_of(fault);
 }

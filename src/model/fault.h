@@ -39,6 +39,7 @@ struct fault {
     char param[64];      /* the parameter that it names */
     char message[300];   /* for people */
     struct gb_err cause; /* LINK, SIZE, ENDED: the error as it came */
+    bool is_away;        /* LINK: there was no connection at all */
     /* What the server said about another try. */
     bool has_advice; /* x-should-retry */
     bool may_retry;
@@ -59,7 +60,7 @@ int fault_set(struct fault *fault, enum fault_kind kind, const char *fmt, ...)
 /* From an error of the layers below: cancelled, out of memory, no connection. */
 int fault_from(struct fault *fault, enum fault_kind kind, const struct gb_err *cause);
 
-/* A few words for a progress line: "429 rate limited". */
+/* A few words for a progress line: "429 too many requests". */
 #define FAULT_BRIEF_MAX 64
 const char *fault_brief(const struct fault *fault, char text[static FAULT_BRIEF_MAX]);
 
@@ -75,5 +76,5 @@ struct fault_place {
     unsigned tries;
 };
 
-/* The error for people, with what they can do; its code. */
+/* The error for people, with what they can do as its remedy; its code. */
 int fault_fail(const struct fault *fault, const struct fault_place *place, struct gb_err *err);

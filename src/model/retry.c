@@ -13,6 +13,9 @@
 #include "base/err.h"
 #include "model/fault.h"
 
+/* Where requests are counted by the minute, a second or two is no help. */
+static const uint64_t rate_waits_ms[RATE_RETRIES_MAX] = { 5000, 15000, 30000 };
+
 #define FIRST_WAIT_MS 500
 #define LAST_WAIT_MS  8000
 
@@ -70,9 +73,11 @@ static bool is_passing(const struct fault *fault)
 
 bool retry_due(const struct fault *fault, unsigned n, uint32_t chance, uint64_t *ret_wait_ms)
 {
-    uint64_t wait_ms = FIRST_WAIT_MS;
+    bool is_rate = fault->kind == FAULT_RATE;
+    uint64_t wait_ms = is_rate && n < RATE_RETRIES_MAX ? rate_waits_ms[n] : FIRST_WAIT_MS;
 
-    if (n >= RETRIES_MAX || fault->kind == FAULT_ENDED || fault->kind == FAULT_QUOTA)
+    if (n >= (is_rate ? RATE_RETRIES_MAX : RETRIES_MAX) || fault->kind == FAULT_ENDED ||
+        fault->kind == FAULT_QUOTA)
         return false;
     if (!(fault->has_advice ? fault->may_retry : is_passing(fault)))
         return false;
@@ -80,7 +85,7 @@ bool retry_due(const struct fault *fault, unsigned n, uint32_t chance, uint64_t 
         *ret_wait_ms = fault->wait_ms;
         return fault->wait_ms <= RETRY_WAIT_MAX_MS;
     }
-    for (unsigned i = 0; i < n && wait_ms < LAST_WAIT_MS; i++)
+    for (unsigned i = 0; !is_rate && i < n && wait_ms < LAST_WAIT_MS; i++)
         wait_ms *= 2;
     *ret_wait_ms = wait_ms - wait_ms / 4 * (chance % 1024) / 1024;
     return true;

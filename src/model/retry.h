@@ -5,7 +5,8 @@
  * connections; the server's advice first (x-should-retry, retry-after-ms, retry-after in seconds or
  * as a date), else half a second doubled each time, at most 8 s, less up to a quarter by chance.
  * Unlike theirs, a wait of more than a minute is not shortened but left to the caller: asking again
- * earlier than told only makes it longer.
+ * earlier than told only makes it longer.  And too many requests (429) without advice are met with
+ * three retries after 5, 15 and 30 s: such limits count by the minute.
  *
  * Pure but for retry_pause().
  */
@@ -19,6 +20,7 @@ struct fault;
 struct gb_err;
 
 #define RETRIES_MAX       2
+#define RATE_RETRIES_MAX  3
 #define RETRY_WAIT_MAX_MS 60000
 
 /* Values of the answer's headers as they came; NULL: not there. */

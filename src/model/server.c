@@ -134,6 +134,12 @@ static bool is_lasting(const struct gb_err *cause)
            cause->code == -ENOSYS;
 }
 
+/* No address, refused, no route, nobody there in time: http.h. */
+static bool is_away(const struct gb_err *cause)
+{
+    return cause->blame == GB_BLAME_HOST && !is_lasting(cause) && cause->code != -EPROTO;
+}
+
 static int link_fault(struct fault *fault, const struct gb_err *cause, uint64_t deadline_ns)
 {
     if (cause->code == -ECANCELED || cause->code == -ENOMEM ||
@@ -144,6 +150,7 @@ static int link_fault(struct fault *fault, const struct gb_err *cause, uint64_t 
     (void)fault_from(fault, FAULT_LINK, cause);
     fault->cause.code = -EHOSTUNREACH;
     fault->has_advice = is_lasting(cause);
+    fault->is_away = is_away(cause);
     return fault->cause.code;
 }
 
@@ -350,8 +357,8 @@ static int set_key(struct server *server, const struct provider *provider,
     int r;
 
     if (!has_key && !spec->base_url && !(provider->flags & PROVIDER_KEYLESS))
-        return gb_fail(err, -ENOKEY, GB_BLAME_CALLER, "no key for %s; set %s", provider->name,
-                       provider->key_env[0]);
+        return gb_fail(err, -ENOKEY, GB_BLAME_CALLER, "no key for %s" GB_REMEDY "set %s",
+                       provider->name, provider->key_env[0]);
     if (!has_key)
         return 0;
     r = check_key(provider, spec->key, err);
@@ -375,6 +382,23 @@ static int copy(char **to, const char *text)
     return 0;
 }
 
+static int no_listing(const struct model *model, int code, struct gb_err *err)
+{
+    const struct server *server = model->state;
+    const char *key_env = model->provider->key_env[0];
+    char remedy[200] = "";
+
+    if (!err)
+        return code;
+    if (code == -EACCES && key_env)
+        (void)snprintf(remedy, sizeof(remedy), "%s %s", server->key ? "check" : "set", key_env);
+    else if (is_away(err))
+        (void)snprintf(remedy, sizeof(remedy), "%s", model->provider->remedy);
+    if (remedy[0])
+        gb_add_remedy(err, remedy);
+    return gb_wrap(err, code, "asking %s which model it has", model->provider->name);
+}
+
 /* The model's name when none is given. */
 static int settle_name(struct model *model, const struct model_spec *spec, struct gb_err *err)
 {
@@ -386,8 +410,7 @@ static int settle_name(struct model *model, const struct model_spec *spec, struc
         return copy(&model->name, given) < 0 ? no_memory(err) : 0;
     r = get_listing(model->state, &listing, err);
     if (r < 0)
-        return gb_wrap(err, r, "asking %s which model it has (%s)", model->provider->name,
-                       model->provider->remedy);
+        return no_listing(model, r, err);
     r = copy(&model->name, listing.usual) < 0 ? no_memory(err) : 0;
     if (listing.context && !spec->context)
         model->context = listing.context;

@@ -122,9 +122,9 @@ def test_what_is_no_answer_of_the_schema_is_handed_to_the_caller():
 # ---- failures that pass --------------------------------------------------------------------------
 
 @pytest.mark.parametrize("status,document,why", [
-    (429, {"error": {"code": "rate_limit_exceeded", "message": "slow down"}}, "429 rate limited"),
-    (529, {"type": "error", "error": {"type": "overloaded_error"}}, "529 server failed"),
-    (503, b"<html>", "503 server failed"),
+    (429, {"error": {"code": "rate_limit_exceeded", "message": "slow down"}}, "429 too many requests, waiting 1 s"),
+    (529, {"type": "error", "error": {"type": "overloaded_error"}}, "529 server failed, waiting 1 s"),
+    (503, b"<html>", "503 server failed, waiting 1 s"),
 ])
 def test_a_server_that_asks_for_patience_gets_it(status, document, why):
     with serving(refuse(status, document, "Retry-After: 1"), answer(*HELLO)) as server:

@@ -130,7 +130,7 @@ static void an_error_says_what_to_do(void **state)
     (void)state;
     assert_int_equal(error_of(401, "{\"error\":{\"message\":\"wrong key sk-very-secret\"}}", &err),
                      -EKEYREJECTED);
-    assert_non_null(strstr(err.msg, "OPENAI_API_KEY"));
+    assert_string_equal(gb_err_remedy(&err), "check OPENAI_API_KEY");
     assert_null(strstr(err.msg, "secret"));
     assert_int_equal(err.blame, GB_BLAME_CALLER);
     assert_int_equal(error_of(404, "{\"error\":{\"message\":\"no model\"}}", &err), -ENOENT);
@@ -144,6 +144,20 @@ static void an_error_says_what_to_do(void **state)
     assert_int_equal(error_of(429, "{}", &err), -EAGAIN);
     assert_int_equal(error_of(500, "{}", &err), -EREMOTEIO);
     assert_int_equal(err.blame, GB_BLAME_PEER);
+}
+
+static void only_who_is_away_is_to_be_started(void **state)
+{
+    struct fault fault;
+    struct gb_err err = { 0 };
+
+    (void)state;
+    (void)fault_set(&fault, FAULT_LINK, "the answer was cut off");
+    assert_int_equal(fault_fail(&fault, &place, &err), -EHOSTUNREACH);
+    assert_null(gb_err_remedy(&err));
+    fault.is_away = true;
+    (void)fault_fail(&fault, &place, &err);
+    assert_string_equal(gb_err_remedy(&err), "start it");
 }
 
 static void a_server_s_words_are_one_short_line(void **state)
@@ -244,6 +258,21 @@ static void waits_double_within_their_bounds_and_end(void **state)
     assert_false(retry_due(&fault, 2, 0, &wait_ms));
 }
 
+static void too_many_requests_are_waited_for_longer(void **state)
+{
+    static const uint64_t longest_ms[] = { 5000, 15000, 30000 };
+    struct fault fault = { .kind = FAULT_RATE };
+    uint64_t wait_ms = 0;
+
+    (void)state;
+    for (unsigned n = 0; n < N_ELEMENTS(longest_ms); n++)
+        for (uint32_t chance = 0; chance < 5000; chance++) {
+            assert_true(retry_due(&fault, n, chance, &wait_ms));
+            assert_in_range(wait_ms, longest_ms[n] / 4 * 3, longest_ms[n]);
+        }
+    assert_false(retry_due(&fault, N_ELEMENTS(longest_ms), 0, &wait_ms));
+}
+
 static void a_long_wait_is_the_caller_s_affair(void **state)
 {
     struct fault fault = { .kind = FAULT_RATE, .has_wait = true, .wait_ms = 60000 };
@@ -291,12 +320,14 @@ int main(void)
         cmocka_unit_test(servers_say_the_same_in_many_ways),
         cmocka_unit_test(an_error_in_a_stream_stands_for_a_status),
         cmocka_unit_test(an_error_says_what_to_do),
+        cmocka_unit_test(only_who_is_away_is_to_be_started),
         cmocka_unit_test(a_server_s_words_are_one_short_line),
         cmocka_unit_test(the_server_says_how_long),
         cmocka_unit_test(advice_that_is_none_is_ignored),
         cmocka_unit_test(the_server_says_whether),
         cmocka_unit_test(only_what_may_pass_is_tried_again),
         cmocka_unit_test(waits_double_within_their_bounds_and_end),
+        cmocka_unit_test(too_many_requests_are_waited_for_longer),
         cmocka_unit_test(a_long_wait_is_the_caller_s_affair),
         cmocka_unit_test(a_pause_lasts_as_long_as_told),
         cmocka_unit_test(a_pause_ends_when_it_is_cancelled),
