@@ -314,10 +314,21 @@ static int settle_case(struct said *said, struct gb_err *err)
     return r;
 }
 
+/* "" of a case that has no name.  A case that cannot be bound may well have one. */
+static int wrap_case(const char *json, size_t number, int code, struct gb_err *err)
+{
+    cleanup_json struct json_value *value = NULL;
+    const char *name = NULL;
+    char quoted[QUOTE_SIZE];
+
+    if (json_value_parse(json, strlen(json), CASES_TEXT_MAX, &value, NULL) == 0)
+        name = json_str(json_get(value, "name"), NULL);
+    return gb_wrap(err, code, "case %zu (%s)", number, quote_str(name ? name : "", quoted));
+}
+
 static int read_case(const char *json, struct program_cases *cases, struct gb_err *err)
 {
     struct said said = { .times = 1 };
-    char quoted[QUOTE_SIZE];
     int r = bind_text(&case_binding, json, strlen(json), &said, err);
 
     if (r == 0)
@@ -325,8 +336,7 @@ static int read_case(const char *json, struct program_cases *cases, struct gb_er
     if (r == 0 && cases_find(cases, said.item.name))
         r = wrong(err, "there is another case of that name");
     if (r < 0)
-        r = gb_wrap(err, r, "case %zu (%s)", cases->n + 1,
-                    quote_str(said.item.name ? said.item.name : "", quoted));
+        r = wrap_case(json, cases->n + 1, r, err);
     if (r == 0) {
         cases->items[cases->n++] = said.item;
         said.item = (struct program_case){ 0 };

@@ -125,7 +125,7 @@ static void a_mistake_is_named_with_its_case(void **state)
     expect_error("", "not JSON");
     expect_error("[]", "no test cases");
     expect_error("{\"cases\":{}}", "must be an array");
-    expect_error(CASE(FINE ",\"network\":true"), "unknown key 'network'");
+    expect_error(CASE(FINE ",\"network\":true"), "case 1 (\"a\"): unknown key 'network'");
     expect_error("[{\"class\":\"edge\"," FINE "}]", "key 'name' is required");
     expect_error("[{\"name\":\"\",\"class\":\"edge\"," FINE "}]", "'name' is empty");
     expect_error("[{\"name\":\"a\\nb\",\"class\":\"edge\"," FINE "}]", "one line");
