@@ -87,6 +87,10 @@ static int read_none(const char *path, struct gb_err *err)
 {
     if (errno == ENOENT || errno == ENOTDIR || (errno == EACCES && is_hidden(path)))
         return 0;
+    if (errno == EACCES)
+        return gb_fail(err, -EACCES, GB_BLAME_CALLER,
+                       "%s: you may not read it" GB_REMEDY "chmod u+r '%s', or move it away", path,
+                       path);
     return gb_fail_sys(err, "%s", path);
 }
 

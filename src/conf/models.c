@@ -287,11 +287,31 @@ static int choose_scripted(const struct chooser *c, enum key_id id, const char *
     return 0;
 }
 
+/* There is nobody who could know a model of this name. */
+static int fail_bare_name(const struct chooser *c, const char *text)
+{
+    cleanup_free char *before = strndup(text, strcspn(text, "/"));
+    struct nearest near = { .text = before };
+
+    if (!before)
+        return gb_fail(c->err, -ENOMEM, GB_BLAME_HOST, "no memory for the name of a model");
+    if (!strchr(text, '/'))
+        return gb_fail(c->err, -ENOENT, GB_BLAME_CALLER,
+                       "'%.60s' names no provider, and none is set up\n"
+                       "remedy: say PROVIDER/%.60s; 'glovebox models' lists the providers",
+                       text, text);
+    for (size_t i = 0; provider_at(i); i++)
+        nearest_offer(&near, provider_at(i)->name);
+    return fail_unknown_provider(c, before, nearest_best(&near));
+}
+
 /* A model that names no provider, or none at all (text is NULL). */
 static int choose_usual(struct chooser *c, const char *text, struct model_choice *choice)
 {
     int r = find_usual(c);
 
+    if (r == -ENOENT && text)
+        r = fail_bare_name(c, text);
     if (r == 0 && text)
         r = check_bare_name(c, text);
     if (r < 0)

@@ -59,7 +59,7 @@ void nearest_offer(struct nearest *near, const char *word)
 
 const char *nearest_best(const struct nearest *near)
 {
-    if (!near->best)
+    if (!near->best || !near->text[0])
         return NULL;
     return near->distance <= (strlen(near->best) + 2) / 3 ? near->best : NULL;
 }

@@ -15,5 +15,6 @@ struct nearest {
 
 void nearest_offer(struct nearest *near, const char *word);
 
-/* NULL when no word was near enough: more than a third of the letters are wrong. */
+/* NULL when no word was near enough: more than a third of the letters are wrong, or nothing was
+ * typed. */
 const char *nearest_best(const struct nearest *near);

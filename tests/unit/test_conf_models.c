@@ -163,6 +163,12 @@ static void test_a_local_server_is_the_last_choice(void **state)
     refuses(place, -ENOENT, "no model is set up");
     expect_message(place, "\nremedy: set one of OPENAI_API_KEY, GROQ_API_KEY, ANTHROPIC_API_KEY");
     expect_message(place, "start ollama or llama-server; or say --base-url URL");
+    flag(place, KEY_MODEL, "bogus/x");
+    refuses(place, -EINVAL, "--model: no provider is named 'bogus'\nremedy: name one of openai");
+    place->n_flags = 0;
+    flag(place, KEY_MODEL, "gpt-4");
+    refuses(place, -ENOENT, "--model: 'gpt-4' names no provider, and none is set up\nremedy: say");
+    place->n_flags = 0;
 
     assert_int_equal(choose(place, &stage), -ENOENT);
     assert_int_equal(choose_with(place, &stage, a_server), 0);

@@ -197,6 +197,7 @@ static void test_nearest_finds_what_was_meant(void **state)
 
     near = (struct nearest){ .text = "" };
     nearest_offer(&near, "memory");
+    nearest_offer(&near, "c"); /* one letter away, and yet nobody means it */
     assert_null(nearest_best(&near));
 }
 
