@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/checkpoint.h"
 #include "agent/folder.h"
@@ -163,18 +164,51 @@ static int take_host(const struct run_session *session, struct run_host *host, s
 /* ---- what it goes on from ------------------------------------------------------------------- */
 
 /* Where the run that is continued delivered its files to, this one may too. */
-static bool is_out_of_parent(const struct store_task *parent, const char *out)
+static bool is_out_of(const struct run_host *parent, const char *out)
 {
-    cleanup_options struct run_options options = { 0 };
-    cleanup_free char *path = realpath(out, NULL);
+    cleanup_free char *path = out ? realpath(out, NULL) : NULL;
 
-    return path && run_options_parse(parent->options, &options, NULL) == 0 && options.host.out &&
-           strcmp(options.host.out, path) == 0;
+    return path && parent->out && strcmp(parent->out, path) == 0;
+}
+
+/* Somebody's changes are neither lost nor taken for the task's. */
+static int check_changed(const struct run_session *session, const struct run_host *parent,
+                         bool is_same_out, struct gb_err *err)
+{
+    const char *path;
+
+    if (!parent->out || deliver_changed(parent->out, session->parent.delivered, &path) == 0)
+        return 0;
+    if (is_same_out && !session->args->is_forced)
+        return gb_fail(err, -EEXIST, GB_BLAME_CALLER,
+                       "--out: you changed '%.200s/%.100s' since" GB_REMEDY
+                       "name another directory, or say --force",
+                       session->args->out, path);
+    (void)dprintf(STDERR_FILENO,
+                  "glovebox: %s/%s was changed since; the task goes on from its own copy\n",
+                  parent->out, path);
+    return 0;
+}
+
+/* Unless --file is said anew. */
+static void take_parents_files(const struct run_session *session, struct run_options *parent,
+                               struct run_options *options)
+{
+    if (session->args->files.n > 0 || !parent->order.files)
+        return;
+    options->order.files = take_ptr(parent->order.files);
+    options->host.sources = take_ptr(parent->host.sources);
+    options->host.has_parents_files = true;
+    (void)dprintf(STDERR_FILENO, "glovebox: the task has the files of %s:", session->task.parent);
+    for (char **path = options->order.files; *path; path++)
+        (void)dprintf(STDERR_FILENO, " %s", *path);
+    (void)dprintf(STDERR_FILENO, "\n");
 }
 
 static int take_parent(struct run_session *session, struct run_options *options,
                        bool *ret_is_known_out, struct gb_err *err)
 {
+    cleanup_options struct run_options past = { 0 };
     struct store_task parent = { 0 };
     int r = store_task_get(session->store, session->args->continues, &parent, err);
 
@@ -184,12 +218,16 @@ static int take_parent(struct run_session *session, struct run_options *options,
                     parent.id);
     if (r == 0)
         r = run_end_get(session->store, parent.id, &session->parent, err);
-    if (r == 1) {
-        *ret_is_known_out = session->args->out && is_out_of_parent(&parent, session->args->out);
+    if (r == 1)
+        r = run_options_parse(parent.options, &past, err);
+    if (r == 0) {
+        *ret_is_known_out = is_out_of(&past.host, session->args->out);
         options->order.has_contract = session->parent.has_contract;
         session->task.parent = take_ptr(parent.id);
-        r = 0;
+        r = check_changed(session, &past.host, *ret_is_known_out, err);
     }
+    if (r == 0)
+        take_parents_files(session, &past, options);
     for (char **path = session->parent.files; r == 0 && path && *path; path++)
         r = strings_add(&options->order.before, *path) < 0 ? no_memory(err) : 0;
     store_task_clear(&parent);

@@ -75,13 +75,36 @@ static int fetch_objective(void *user, struct buf *ret, struct gb_err *err)
     return buf_puts(ret, fetch->source->objective) < 0 ? no_memory(err) : 0;
 }
 
+/* As the task that is continued remembers it. */
+static int fetch_parents_file(const struct fetch *fetch, struct buf *ret, struct gb_err *err)
+{
+    const struct run_source *source = fetch->source;
+    struct store_effect effect = { 0 };
+    char name[48];
+    int r;
+
+    (void)snprintf(name, sizeof(name), "command/file-%zu", fetch->i + 1);
+    r = store_effect_get(source->store, source->parent, name, &effect, err);
+    if (r == 0)
+        r = gb_fail(err, -ENOENT, GB_BLAME_CALLER,
+                    "%s has lost its file %zu" GB_REMEDY "name it with --file", source->parent,
+                    fetch->i + 1);
+    else if (r == 1)
+        r = buf_add(ret, effect.output, effect.output_len) < 0 ? no_memory(err) : 0;
+    store_effect_clear(&effect);
+    return r;
+}
+
 static int fetch_file(void *user, struct buf *ret, struct gb_err *err)
 {
     const struct fetch *fetch = user;
     char *const *pair = &fetch->source->options->host.sources[2 * fetch->i];
     char digest[DIGEST_SIZE];
-    int r = run_read_file(pair[0], ret, err);
+    int r;
 
+    if (fetch->source->options->host.has_parents_files)
+        return fetch_parents_file(fetch, ret, err);
+    r = run_read_file(pair[0], ret, err);
     if (r == 0)
         r = digest_of(ret->data, ret->len, digest, err);
     if (r == 0 && strcmp(digest, pair[1]) != 0)

@@ -229,16 +229,47 @@ static char *absolute(const char *path)
     return whole;
 }
 
+static int no_place(const char *dir, int error, struct gb_err *err)
+{
+    return gb_fail(err, -error, GB_BLAME_CALLER,
+                   "--out: '%.200s': %s" GB_REMEDY "name another directory", dir,
+                   error == EEXIST ? "is there and is no directory" : strerror(error));
+}
+
+/* Makes the first directory that is missing on the way there, and takes it away again. */
+static int try_to_make(const char *dir)
+{
+    cleanup_free char *path = absolute(dir);
+    bool is_cut = false;
+
+    if (!path)
+        return -ENOMEM;
+    while (mkdir(path, 0755) < 0) {
+        char *slash = strrchr(path, '/');
+
+        if (errno != ENOENT || slash == path)
+            return errno == EEXIST && is_cut ? -ENOENT : -errno;
+        *slash = '\0';
+        is_cut = true;
+    }
+    (void)rmdir(path);
+    return 0;
+}
+
 int deliver_check(const char *dir, bool is_forced, char **ret, struct gb_err *err)
 {
     DIR *opened = *dir ? opendir(dir) : NULL;
     int error = *dir ? errno : ENOENT;
     bool is_free = !opened || is_forced || is_empty(opened);
 
-    if (!opened && (error != ENOENT || !*dir))
-        return gb_fail(err, -error, GB_BLAME_CALLER, "--out: '%.200s': %s", dir, strerror(error));
+    if (!opened && error == ENOENT && *dir)
+        error = -try_to_make(dir);
+    else if (opened)
+        error = access(dir, W_OK | X_OK) < 0 ? errno : 0;
     if (opened)
         (void)closedir(opened);
+    if (error)
+        return no_place(dir, error, err);
     if (!is_free)
         return gb_fail(err, -ENOTEMPTY, GB_BLAME_CALLER,
                        "--out: '%.200s' is not empty" GB_REMEDY
@@ -278,6 +309,27 @@ static bool is_known(const char *path, const char *digest, char *const *known)
         if (strcmp(known[0], path) == 0 && strcmp(known[1], digest) == 0)
             return true;
     return false;
+}
+
+int deliver_changed(const char *dir, char *const *known, const char **ret)
+{
+    cleanup_close int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    for (; fd >= 0 && known && known[0] && known[1]; known += 2) {
+        cleanup_buf struct buf text = BUF_INIT(FENCE_TOTAL_MAX);
+        char digest[DIGEST_SIZE];
+        int r = read_beneath(fd, known[0], &text);
+
+        if (r == 1)
+            r = digest_of(text.data, text.len, digest, NULL);
+        else if (r == 0)
+            continue;
+        if (r < 0 || strcmp(digest, known[1]) != 0) {
+            *ret = known[0];
+            return 1;
+        }
+    }
+    return 0;
 }
 
 /* Whatever else lies there is somebody's work. */

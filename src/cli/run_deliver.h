@@ -38,9 +38,13 @@ void deliverable_clear(struct deliverable *deliverable);
 
 #define cleanup_deliverable cleanup_with(deliverable_clear)
 
-/* Can --out be this directory?  It is missing or empty, or is_forced.  *ret is its absolute path,
- * the caller's to free. */
+/* Can --out be this directory?  It can be made, or is empty, or is_forced; nothing is left behind.
+ * *ret is its absolute path, the caller's to free. */
 int deliver_check(const char *dir, bool is_forced, char **ret, struct gb_err *err);
+
+/* 1 when a file of known (path, digest, path, digest, …, NULL; may be NULL) lies in dir with other
+ * contents: *ret is its path, known's.  A directory or file that is gone has not changed. */
+int deliver_changed(const char *dir, char *const *known, const char **ret);
 
 /* Writes the files below dir, which is made where it is missing; no link is followed there.  Each
  * file is replaced whole or not at all.  Unless is_forced, a file that is there with contents that

@@ -78,6 +78,7 @@ int run_options_text(const struct run_options *options, struct buf *ret)
     json_put_str(&w, "out", options->host.out);
     json_put_bool(&w, "is_forced", options->host.is_forced);
     put_strings(&w, "sources", options->host.sources);
+    json_put_bool(&w, "has_parents_files", options->host.has_parents_files);
     json_put_str(&w, "from", options->host.from);
     json_object_end(&w);
     json_object_end(&w);
@@ -201,6 +202,7 @@ static int get_host(const struct json_value *object, struct run_host *ret)
         r = get_string(object, "from", &ret->from);
     if (r == 0 && !json_bool(json_get(object, "is_forced"), &ret->is_forced))
         r = -EINVAL;
+    (void)json_bool(json_get(object, "has_parents_files"), &ret->has_parents_files);
     return r;
 }
 

@@ -37,8 +37,9 @@ struct run_host {
     char **flags; /* name of a key, its text, name, text, … */
     char *out;    /* absolute; NULL */
     bool is_forced;
-    char **sources; /* of order.files: path on the host, digest, path, digest, … */
-    char *from;     /* the folder whose checkpoint has order.before; NULL: the parent task has it */
+    char **sources;         /* of order.files: path on the host, digest, path, digest, … */
+    bool has_parents_files; /* their contents are the parent task's, not the host's */
+    char *from; /* the folder whose checkpoint has order.before; NULL: the parent task has it */
 };
 
 struct run_options {
