@@ -31,7 +31,7 @@ struct given {
 static const struct opt options[] = {
     { OPT_LIST, "file", 0, AT(run.files), "HOST[:BOX]", "put a file into every box, read-only" },
     { OPT_TEXT, "out", 0, AT(run.out), "DIR", "write code and tests there too" },
-    { OPT_FLAG, "force", 0, AT(run.is_forced), NULL, "DIR may have files, which are replaced" },
+    { OPT_FLAG, "force", 0, AT(run.is_forced), NULL, "replace files of --out and --record" },
     { OPT_TEXT, "language", 'l', AT(run.language), "LANG", "that it must be written in" },
     { OPT_TEXT, "continue", 0, AT(run.continues), "ID", "start from what a task has built" },
     { OPT_TEXT, "resume", 0, AT(run.resume), "ID", "go on with a task that was interrupted" },

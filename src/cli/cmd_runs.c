@@ -183,6 +183,11 @@ static void list_text(struct store *store, const struct store_task *tasks, size_
                          term_on(term, style_of(state, &summary)), word_of(state, &summary),
                          term_off(term));
         put_objective(&tasks[i], term, ret);
+        if (state == STATE_INTERRUPTED && summary.reason) {
+            (void)buf_printf(ret, "%*s", ID_SHOWN + 2, "");
+            (void)term_filter_line(summary.reason, strcspn(summary.reason, "\n"), ret);
+            (void)buf_putc(ret, '\n');
+        }
         if (state == STATE_INTERRUPTED)
             (void)buf_printf(ret, "%*sglovebox run --resume %.*s\n", ID_SHOWN + 2, "", ID_SHOWN,
                              tasks[i].id);
@@ -413,6 +418,7 @@ struct answer_args {
 #define AT(field) .offset = offsetof(struct answer_args, field)
 static const struct opt answer_options[] = {
     { OPT_TEXT, "record", 0, AT(run.record), "FILE", "write everything that happens to a file" },
+    { OPT_FLAG, "force", 0, AT(run.is_forced), NULL, "replace the file of --record" },
     { OPT_FLAG, "plain", 0, AT(run.is_plain), NULL, "line by line, also on a terminal" },
     { OPT_FLAG, "json", 0, AT(is_json), NULL, "one JSON document on stdout at the end" },
     { OPT_FLAG, "jsonl", 0, AT(is_jsonl), NULL, "one JSON event a line on stdout as it happens" },

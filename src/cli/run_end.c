@@ -227,6 +227,17 @@ int run_summary_text(const struct agent_outcome *outcome, const char *delivered,
     return json_writer_end(&w);
 }
 
+int run_summary_failed(const char *reason, struct buf *ret)
+{
+    struct json_writer w;
+
+    json_writer_init(&w, ret, false);
+    json_object_begin(&w, NULL);
+    put_cut(&w, "reason", reason);
+    json_object_end(&w);
+    return json_writer_end(&w);
+}
+
 static char *copy_of(const struct json_value *object, const char *key)
 {
     const char *text = json_str(json_get(object, key), NULL);

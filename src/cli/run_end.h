@@ -52,6 +52,8 @@ struct run_summary {
     char *delivered; /* directory */
 };
 
+/* Of a task that has not ended. */
+int run_summary_failed(const char *reason, struct buf *ret);
 int run_summary_text(const struct agent_outcome *outcome, const char *delivered, struct buf *ret);
 
 /* What cannot be read is left out: it is shown to people only. */

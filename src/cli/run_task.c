@@ -5,11 +5,14 @@
  * --json and --jsonl promise; all else goes to stderr.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/folder.h"
@@ -202,6 +205,34 @@ static void session_clear(struct run_session *session)
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
+/* Before anything is begun: that it can be written, and is nobody's. */
+static int check_record(const struct run_args *args, struct gb_err *err)
+{
+    const char *path = args->record;
+    struct stat st;
+    int fd;
+
+    if (!path)
+        return 0;
+    if (lstat(path, &st) == 0) {
+        if (args->is_forced && S_ISREG(st.st_mode))
+            return 0;
+        return gb_fail(err, -EEXIST, GB_BLAME_CALLER,
+                       "--record: '%.200s' is there already%s" GB_REMEDY "%s", path,
+                       S_ISREG(st.st_mode) ? "" : " and is not a file",
+                       S_ISREG(st.st_mode) ? "name another file, or say --force to replace it"
+                                           : "name another file");
+    }
+    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0600);
+    if (fd < 0)
+        return gb_fail(err, -errno, GB_BLAME_CALLER,
+                       "--record: '%.200s': %s" GB_REMEDY "name another file", path,
+                       strerror(errno));
+    (void)close(fd);
+    (void)unlink(path);
+    return 0;
+}
+
 static int open_task(struct run_session *session, struct gb_err *err)
 {
     const struct run_args *args = session->args;
@@ -255,8 +286,10 @@ static int open_journal(struct run_session *session, struct gb_err *err)
 
 static int open_all(struct run_session *session, struct gb_err *err)
 {
-    int r;
+    int r = check_record(session->args, err);
 
+    if (r < 0)
+        return r;
     if (session->args->replay) {
         r = open_replay(session, err);
         return r < 0 ? r
@@ -395,11 +428,31 @@ static int print_document(const struct run_session *session, const struct buf *d
     return command_print(&text, err);
 }
 
-static void tell_how_to_resume(const struct run_session *session)
+/* The same model would refuse the same prompt once more. */
+static bool needs_another_model(int r, const struct gb_err *err)
+{
+    return err->blame == GB_BLAME_CALLER && (r == -E2BIG || r == -EINVAL || r == -ENOENT);
+}
+
+static void tell_how_to_resume(const struct run_session *session, int r, const struct gb_err *err)
 {
     if (!session->args->replay && session->task.id && session->lock_fd >= 0)
-        (void)dprintf(STDERR_FILENO, "glovebox: resume it with: glovebox run --resume %s\n",
-                      session->task.id);
+        (void)dprintf(STDERR_FILENO, "glovebox: resume it with: glovebox run --resume %s%s\n",
+                      session->task.id,
+                      session->journal && needs_another_model(r, err) ? " --model MODEL" : "");
+}
+
+/* For `runs list`: why it stands still.  That this cannot be kept is no worse than the failure. */
+static void remember_failure(const struct run_session *session, int r, const struct gb_err *why)
+{
+    cleanup_buf struct buf summary = BUF_INIT(STORE_TEXT_MAX);
+    char reason[sizeof(why->msg)];
+
+    if (!session->store || !session->journal)
+        return;
+    (void)snprintf(reason, sizeof(reason), "%.*s", (int)gb_err_len(why), why->msg);
+    if (run_summary_failed(r == -ECANCELED ? "cancelled" : reason, &summary) == 0)
+        (void)store_task_state(session->store, session->task.id, TASK_RUNNING, summary.data, NULL);
 }
 
 /* What was done is in the journal. */
@@ -409,15 +462,19 @@ static int end_failed(struct run_session *session, int r, struct gb_err *err)
         view_pause(&session->view);
     if (session->lock_fd < 0 && !(session->args->replay && r == -ESTALE))
         return r; /* nothing was begun */
+    remember_failure(session, r, err);
     run_refused(session->args, err);
     if (r == -ECANCELED)
         (void)dprintf(STDERR_FILENO, "glovebox: cancelled\n");
     else
         term_error(err, session->settings.color, session->call->env);
-    tell_how_to_resume(session);
+    tell_how_to_resume(session, r, err);
     if (r == -ECANCELED)
         return RUN_EXIT_CANCELLED;
-    return session->args->replay ? RUN_EXIT_FAILED : term_exit_code(err);
+    if (session->args->replay)
+        return RUN_EXIT_FAILED;
+    /* What is wrong with the command is told before the journal is opened. */
+    return session->journal ? RUN_EXIT_ERROR : term_exit_code(err);
 }
 
 static int end_waiting(struct run_session *session, const struct buf *document, struct gb_err *err)
@@ -463,7 +520,10 @@ static int deliver(struct run_session *session, const struct deliverable *files,
             free(*ret_dir);
             *ret_dir = strdup(host->out);
         } else if (*ret_dir) {
-            gb_add_remedy(err, "the files lie in the run's folder; copy them from there");
+            char remedy[PATH_MAX + 64];
+
+            (void)snprintf(remedy, sizeof(remedy), "the files lie in %s", *ret_dir);
+            gb_add_remedy(err, remedy);
         }
     }
     return r;
@@ -520,7 +580,8 @@ static int tell_end(struct run_session *session, const struct deliverable *files
     return dir && !isatty(STDOUT_FILENO) ? run_tell_answer(dir, err) : 0;
 }
 
-/* A directory of --out that could not be written is told last: the task itself is done. */
+/* A directory of --out that could not be written is told last: the task itself is done, and its
+ * files lie in its folder.  A replay has none. */
 static int end_done(struct run_session *session, const struct buf *document, struct gb_err *err)
 {
     cleanup_deliverable struct deliverable files = { 0 };
@@ -541,7 +602,8 @@ static int end_done(struct run_session *session, const struct buf *document, str
         return r;
     if (delivered < 0) {
         term_error(&undelivered, session->settings.color, session->call->env);
-        return term_exit_code(&undelivered);
+        if (!dir)
+            return term_exit_code(&undelivered);
     }
     return session->outcome.outcome == OUTCOME_PASSED ? RUN_EXIT_PASSED : RUN_EXIT_FAILED;
 }

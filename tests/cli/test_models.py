@@ -29,6 +29,10 @@ def serving(body=b'{"data": [{"id": "one"}, {"id": "org/two"}]}', status=200, ke
             self.end_headers()
             self.wfile.write(body)
 
+        def do_POST(self):
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.do_GET()
+
         def log_message(self, *_):
             pass
 

@@ -102,12 +102,14 @@ def test_a_server_that_cannot_be_reached_loses_nothing(place):
     assert len(lines) == 2 and "glovebox run --resume t_" in lines[1], text
     listed = json.loads(call(place, "runs", "list", "--json").stdout)["runs"]
     assert [run["state"] for run in listed] == ["interrupted"]
+    assert url.split("/")[2] in listed[0]["reason"]
 
 
 def test_a_wrong_name_of_a_model_is_told(place):
     with serving(status=404, body=b'{"error": {"message": "no such model"}}') as (url, _):
         answer = call(place, "run", "--model", "openai-compatible/m", "--base-url", url, "hello")
-    assert answer.returncode in (2, 125) and answer.stdout == b""
+    assert answer.returncode == 125 and answer.stdout == b""
+    assert b"--model MODEL" in answer.stderr
     assert b"Traceback" not in answer.stderr and b"glovebox: " in answer.stderr
 
 
@@ -135,6 +137,35 @@ def test_what_a_task_began_with_cannot_be_changed(place):
     refused(call(place, "run", "--resume", "t_", "--max-steps", "3"), "--max-steps cannot be changed")
 
 
+def test_a_recording_takes_no_file_away(place):
+    desk = Desk(place, scripts.answer_rules("print(1)\n"))
+    path = place.cwd / "mine.rec"
+    path.write_text("mine")
+    model = ["--model", f"scripted/{desk.script}"]
+    refused(call(place, "run", *model, "--record", "mine.rec", "one"), "mine.rec", "--force")
+    refused(call(place, "run", *model, "--record", "nowhere/x.rec", "one"), "nowhere/x.rec")
+    assert path.read_text() == "mine" and desk.runs() == []
+    desk.run("--record", "mine.rec", "--force", "one")
+    assert "command/objective" in path.read_text()
+
+
+@pytest.mark.parametrize("out", ["dang", "/proc/x", "dang/below", "task.txt"])
+def test_a_directory_that_cannot_be_made_is_told_first(place, out):
+    (place.cwd / "dang").symlink_to("nowhere/at/all")
+    (place.cwd / "task.txt").write_text("")
+    desk = Desk(place, scripts.answer_rules("print(1)\n"))
+    refused(call(place, "run", "--model", f"scripted/{desk.script}", "--out", out, "one"), out, "name another")
+    assert desk.runs() == []
+
+
+def test_a_directory_is_not_made_before_there_is_something_in_it(place):
+    desk = Desk(place, scripts.answer_rules("print(1)\n"))
+    refused(call(place, "run", "--model", f"scripted/{desk.script}", "--out", "a/b", "--file", "none", "one"), "none")
+    assert not (place.cwd / "a").exists()
+    desk.run("--out", "a/b", "one")
+    assert (place.cwd / "a/b/main.py").exists()
+
+
 def test_a_damaged_recording_is_named(place):
     (place.cwd / "x.rec").write_text("{}\n")
     refused(call(place, "run", "--replay", "x.rec"), "x.rec")
@@ -152,5 +183,6 @@ def test_the_key_never_shows(place):
     with serving(status=401, body=f'{{"error": {{"message": "bad key {key}"}}}}'.encode()) as (url, _):
         env = environment(place, OPENAI_API_KEY=key, OPENAI_BASE_URL=url)
         answer = call(place, "run", "--jsonl", "hello", env=env)
-    assert answer.returncode in (2, 125)
+    assert answer.returncode == 125
+    assert b"key" in call(place, "runs", "list").stdout
     assert key.encode() not in answer.stdout + answer.stderr

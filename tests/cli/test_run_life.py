@@ -221,3 +221,44 @@ def test_where_nothing_was_run_nothing_is_listed(place):
     desk = Desk(place, [])
     answer = desk.call("runs list")
     assert (answer.returncode, answer.stdout) == (0, b"") and b"No tasks yet" in answer.stderr
+
+
+def test_a_task_that_continues_another_has_its_files(place):
+    data = place.cwd / "n.txt"
+    data.write_text("41")
+    desk = Desk(place, scripts.answer_rules("print(int(open('n.txt').read()) + 1)\n"))
+    desk.run("--file", "n.txt", "one more")
+    task = desk.runs()[0]["id"]
+    data.write_text("7")
+    answer = desk.run("--continue", task, "once more")
+    assert answer.stdout == b"42\n"
+    assert f"has the files of {task}: n.txt" in answer.stderr.decode()
+    anew = desk.run("--continue", task, "--file", "n.txt", "once more")
+    assert anew.stdout == b"8\n" and b"has the files of" not in anew.stderr
+
+
+def test_what_somebody_changed_is_told_before_anything_is_spent(place):
+    desk = Desk(place, scripts.answer_rules("print(1)\n"))
+    desk.run("--out", "st", "one")
+    task = desk.runs()[0]["id"]
+    path = place.cwd / "st/main.py"
+    path.write_text("print('mine')\n")
+    refused = desk.run("--continue", task, "--out", "st", "again", code=2).stderr.decode()
+    assert "you changed 'st/main.py' since" in refused and "--force" in refused
+    assert len(desk.runs()) == 1 and path.read_text() == "print('mine')\n"
+    assert "goes on from its own copy" in desk.run("--continue", task, "again").stderr.decode()
+    desk.run("--continue", task, "--out", "st", "--force", "again")
+    assert path.read_text() == "print(1)\n"
+
+
+def test_a_file_in_the_way_costs_no_result(place):
+    desk = Desk(place, scripts.program_rules(delay="20ms"))
+    process = desk.start("--jsonl", "--out", "out", TASK)
+    begun = json.loads(process.stdout.readline())
+    (place.cwd / "out").write_text("in the way")
+    out, err = process.communicate(timeout=scripts.PATIENCE)
+    assert process.returncode == 0, err
+    delivered = desk.runs()[0]["delivered"]
+    assert f"the files lie in {delivered}" in err.decode() and begun["name"] == desk.runs()[0]["id"]
+    assert os.path.exists(f"{delivered}/count.py")
+    assert json.loads(out.splitlines()[-1])["document"]["outcome"] == "passed"
