@@ -19,13 +19,14 @@ CLEAN_DIRS := $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-analyzer $(BUILD)-fu
 define built
 	@test -e $(1)/build.ninja || { mkdir -p $(1) && echo "configuring $(1)" && \
 		$(3) $(MESON) setup $(1) $(2) >$(1)/setup.log || { cat $(1)/setup.log; exit 1; }; }
-	@$(NINJA) -C $(1) --quiet
+	@if [ -t 1 ] && [ -z "$(CI)" ]; then $(NINJA) -C $(1); else $(NINJA) -C $(1) --quiet; fi
 endef
 
 .PHONY: all
 all: ## what is missing of the build dependencies, then build/glovebox
 	@tools/deps build
 	$(call built,$(BUILD),-Dwerror=$(WERROR))
+	$(if $(filter-out all,$(MAKECMDGOALS)),,@echo "$(BUILD)/glovebox is ready; next: make demo")
 
 .PHONY: check
 check: ## both builds, every suite, and the tally as the last line
