@@ -71,16 +71,13 @@ static const char *const state_names[] = {
     [STATE_DONE] = "done",
 };
 
-/* Whoever works on a task holds its lock; taking it for a moment tells. */
+/* Whoever works on a task holds its lock. */
 static enum state state_of(struct store *store, const struct store_task *task)
 {
-    int fd = -1;
-
     if (task->state == TASK_DONE)
         return STATE_DONE;
-    if (store_task_lock(store, task->id, &fd, NULL) == -EBUSY)
+    if (store_task_is_locked(store, task->id))
         return STATE_RUNNING;
-    store_task_unlock(store, task->id, &fd);
     return task->state == TASK_WAITING ? STATE_WAITING : STATE_INTERRUPTED;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store/lock.c - which process works on a task: locks/ID beside the database, held with flock(2).
+/* store/lock.c - which process works on a task: locks/ID beside the database, held with a lock of
+ * its open file (F_OFD_SETLK), which others can ask about without taking it.
  *
  * The kernel lets go of it when the process dies; the file stays then, and the next one locks the
  * same.  Whoever lets go in order removes the file first.  So a file that could be locked may
@@ -10,7 +11,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 
 #include "base/err.h"
@@ -36,14 +36,23 @@ static bool is_in_place(int locks, const char *id, int fd)
            held.st_dev == named.st_dev && held.st_ino == named.st_ino;
 }
 
+static struct flock whole_file(void)
+{
+    return (struct flock){ .l_type = F_WRLCK, .l_whence = SEEK_SET };
+}
+
 /* The locked file; -1 and EAGAIN when it was taken away in between. */
 static int try_lock(int locks, const char *id)
 {
     cleanup_close int fd =
         openat(locks, id, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
 
-    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0) {
-        if (errno == EWOULDBLOCK)
+    struct flock lock = whole_file();
+
+    if (fd < 0)
+        return -1;
+    if (fcntl(fd, F_OFD_SETLK, &lock) < 0) {
+        if (errno == EAGAIN || errno == EACCES)
             errno = EBUSY;
         return -1;
     }
@@ -75,6 +84,19 @@ int store_task_lock(struct store *store, const char *id, int *ret_fd, struct gb_
         return gb_fail_sys(err, "locking '%s/" LOCKS "/%s'", store->dir, id);
     *ret_fd = fd;
     return 0;
+}
+
+bool store_task_is_locked(struct store *store, const char *id)
+{
+    struct flock lock = whole_file();
+    cleanup_close int fd = -1;
+    char path[64];
+
+    if (store_check_id(id, NULL) < 0)
+        return false;
+    (void)snprintf(path, sizeof(path), LOCKS "/%s", id);
+    fd = openat(store->dir_fd, path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    return fd >= 0 && fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
 void store_task_unlock(struct store *store, const char *id, int *fd)

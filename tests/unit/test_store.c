@@ -575,11 +575,16 @@ static void a_lock_goes_with_its_process(void **state)
     assert_int_equal(store_task_lock(store, TASK_A, &fd, &err), -EBUSY);
     assert_non_null(strstr(err.msg, TASK_A));
     assert_int_equal(store_task_remove(store, TASK_A, NULL), -EBUSY);
+    assert_true(store_task_is_locked(store, TASK_A));
+    assert_false(store_task_is_locked(store, TASK_B));
     assert_int_equal(store_task_lock(store, TASK_B, &fd, NULL), 0);
+    assert_true(store_task_is_locked(store, TASK_B));
     store_task_unlock(store, TASK_B, &fd);
+    assert_false(store_task_is_locked(store, TASK_B));
     assert_int_equal(kill(pid, SIGKILL), 0);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
     assert_true(place_has(place, "state/locks/" TASK_A));
+    assert_false(store_task_is_locked(store, TASK_A));
     assert_int_equal(store_task_lock(store, TASK_A, &fd, NULL), 0);
     assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
     store_task_unlock(store, TASK_A, &fd);
