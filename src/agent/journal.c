@@ -307,6 +307,17 @@ int journal_do(struct journal *journal, const char *name, const void *input, siz
     return do_it(journal, name, digest, effect, user, ret, err);
 }
 
+bool journal_is_at_end(struct journal *journal)
+{
+    bool is_at_end = !journal->store;
+
+    (void)pthread_mutex_lock(&journal->lock);
+    for (size_t i = 0; is_at_end && i < journal->recording.n; i++)
+        is_at_end = journal->is_used[i];
+    (void)pthread_mutex_unlock(&journal->lock);
+    return is_at_end;
+}
+
 bool journal_has(struct journal *journal, const char *name)
 {
     struct store_effect effect = { 0 };

@@ -44,5 +44,9 @@ void journal_close(struct journal **journal);
 int journal_do(struct journal *journal, const char *name, const void *input, size_t input_len,
                journal_effect effect, void *user, struct buf *ret, struct gb_err *err);
 
+/* Is this a replay that has come to the end of its recording?  What the task asks a human then is
+ * what it waited with when it was recorded. */
+bool journal_is_at_end(struct journal *journal);
+
 /* Is it there already?  For things shown to people only. */
 bool journal_has(struct journal *journal, const char *name);

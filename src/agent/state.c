@@ -233,6 +233,8 @@ int ask_human(struct task *task, const char *name, const char *question, struct 
     if (task->spec->ask == ASK_NEVER || !has_human)
         return 0;
     tell_text(task, EVENT_QUESTION, question);
+    if (journal_is_at_end(task->spec->journal))
+        return wait_for(task, question, err);
     r = journal_do(task->spec->journal, name, question, strlen(question), hear_human, &wish,
                    &answer, err);
     if (r == -EAGAIN)

@@ -434,7 +434,9 @@ static void a_replay_tells_where_it_diverges(void **state)
     assert_int_equal(journal_replay(path, &world->journal, NULL), 0);
     expect_output(world, "c", "c", "c", 1);
     expect_output(world, "b", "b", "b", 1);
+    assert_false(journal_is_at_end(world->journal));
     expect_output(world, "a", "a", "a", 1);
+    assert_true(journal_is_at_end(world->journal));
     expect_output(world, "a", "a", "a", 1); /* asked again, told again */
     assert_int_equal(do_text(world, "d", "d", "", NULL), -ESTALE);
     assert_non_null(strstr(world->err.msg, "goes on with '(nothing more)'"));
