@@ -106,7 +106,7 @@ static int make_run(const char *runs, char *path, size_t size, struct gb_err *er
         len = snprintf(path, size, "%s/%s", runs, name);
     if (len < 0 || (size_t)len + 8 > size)
         return gb_fail(err, -ENAMETOOLONG, GB_BLAME_CALLER, "'%s' is too long", runs);
-    for (int n = 2; mkdir(path, 0755) < 0; n++) {
+    for (int n = 2; mkdir(path, 0700) < 0; n++) {
         if (errno != EEXIST || n > SAME_SECOND_MAX)
             return gb_fail_sys(err, "making the run's folder '%s'", path);
         (void)snprintf(path + len, size - (size_t)len, "_%d", n);
@@ -126,21 +126,50 @@ static int make_runs(const char *runs, struct gb_err *err)
 static int put_file(struct folder *folder, const char *path, const void *bytes, size_t len,
                     struct gb_err *err);
 
+void folder_discard(struct folder **folder)
+{
+    if (!*folder)
+        return;
+    (void)unlinkat((*folder)->fd, "objective.txt", 0);
+    (void)rmdir((*folder)->path); /* one that has more stays */
+    folder_close(folder);
+}
+
+/* Of a directory that was just made. */
+static int begin(const char *path, const char *objective, struct folder **ret, struct gb_err *err)
+{
+    int r = enter(path, ret, err);
+
+    if (r < 0) {
+        (void)rmdir(path);
+        return r;
+    }
+    r = put_file(*ret, "objective.txt", objective, strlen(objective), err);
+    if (r < 0)
+        folder_discard(ret);
+    return r;
+}
+
 int folder_make(const char *runs, const char *objective, struct folder **ret, struct gb_err *err)
 {
-    cleanup_folder struct folder *folder = NULL;
     char path[PATH_MAX];
     int r = make_runs(runs, err);
 
     if (r == 0)
         r = make_run(runs, path, sizeof(path), err);
-    if (r == 0)
-        r = enter(path, &folder, err);
-    if (folder)
-        r = put_file(folder, "objective.txt", objective, strlen(objective), err);
-    if (r == 0)
-        *ret = take_ptr(folder);
-    return r;
+    return r < 0 ? r : begin(path, objective, ret, err);
+}
+
+int folder_make_again(const char *path, const char *objective, struct folder **ret,
+                      struct gb_err *err)
+{
+    int r = dir_make_parents(path, 0755);
+
+    if (r == 0 && mkdir(path, 0700) < 0)
+        r = -errno;
+    if (r < 0)
+        return gb_fail(err, r, GB_BLAME_HOST, "making '%s': %s", path, strerror(-r));
+    return begin(path, objective, ret, err);
 }
 
 /* The name that run/save.c gives a file until it is whole. */

@@ -34,8 +34,16 @@ struct gb_err;
 #define FOLDER_FILE_MAX       (64 << 20)
 #define FOLDER_TRANSCRIPT_MAX (256 << 20)
 
-/* A new one below runs, which is made where it is missing, with its objective. */
+/* A new one below runs, which is made where it is missing, with its objective.  Only its owner may
+ * look into it. */
 int folder_make(const char *runs, const char *objective, struct folder **ret, struct gb_err *err);
+
+/* The same at a path that was one, and is gone. */
+int folder_make_again(const char *path, const char *objective, struct folder **ret,
+                      struct gb_err *err);
+
+/* Takes away one that was just made, and closes it: its task could not be begun. */
+void folder_discard(struct folder **folder);
 
 /* One that is there, of a task that is the caller's (store_task_lock()): what a killed writer left
  * half done is removed.  -ENOENT, or -ENOTDIR (also of a link), with an error for people. */

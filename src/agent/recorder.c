@@ -103,7 +103,10 @@ static int draft_open(struct recorder_draft *draft, const char *path, struct gb_
 
     if (r < 0)
         return r;
-    r = save_begin(&draft->save, -1, path, 0644, err);
+    r = save_begin(&draft->save, -1, path, 0600, err);
+    /* It has all that models and programs said, and is its owner's alone. */
+    if (r == 0 && fchmod(draft->save.fd, 0600) < 0)
+        r = gb_fail_sys(err, "'%s'", path);
     return r < 0 ? gb_wrap(err, r, "the recording") : 0;
 }
 

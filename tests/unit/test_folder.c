@@ -606,6 +606,25 @@ static void a_full_disk_leaves_whole_files(void **state)
     assert_int_equal(status, 0);
 }
 
+static void one_that_is_not_needed_leaves_nothing(void **state)
+{
+    struct place *place = *state;
+    struct folder *folder = make_folder(place);
+    char path[PATH_MAX];
+
+    (void)snprintf(path, sizeof(path), "%s", folder_path(folder));
+    assert_int_equal(place_mode(place, in_folder(place, folder, "")), 0700);
+    folder_discard(&folder);
+    assert_null(folder);
+    assert_int_equal(entries(place_path(place, "runs")), 0);
+    assert_int_equal(folder_open(path, &folder, NULL), -ENOENT);
+    assert_int_equal(folder_make_again(path, "make it so\n", &folder, NULL), 0);
+    file_is(place, folder, "objective.txt", "make it so\n");
+    folder_close(&folder);
+    assert_int_equal(folder_make_again(path, "other\n", &folder, NULL), -EEXIST);
+    assert_null(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -624,6 +643,7 @@ int main(void)
         IN_PLACE(only_a_line_can_be_told),
         IN_PLACE(a_long_line_is_compared_to_its_end),
         IN_PLACE(threads_write_side_by_side),
+        IN_PLACE(one_that_is_not_needed_leaves_nothing),
         IN_QUICK_PLACE(killed_at_any_moment_every_file_is_whole),
         IN_QUICK_PLACE(a_full_disk_leaves_whole_files),
     };
