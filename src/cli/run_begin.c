@@ -8,6 +8,7 @@
 
 #include "agent/checkpoint.h"
 #include "agent/folder.h"
+#include "agent/redact.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/path.h"
@@ -15,6 +16,7 @@
 #include "cli/run_deliver.h"
 #include "cli/run_session.h"
 #include "cli/strings.h"
+#include "conf/secrets.h"
 #include "store/digest.h"
 
 _Static_assert((int)ASKING_NEVER == (int)ASK_NEVER && (int)ASKING_BLOCKED == (int)ASK_BLOCKED &&
@@ -300,19 +302,51 @@ static int put_task(struct run_session *session, struct gb_err *err)
     return store_task_new(session->store, task, err);
 }
 
+/* A key in the task's text goes nowhere: all that is kept, shown and sent is made from what is
+ * left.
+ */
+static int redact_objective(struct run_session *session, struct gb_err *err)
+{
+    cleanup_buf struct buf clean = BUF_INIT(AGENT_OBJECTIVE_MAX);
+    cleanup_redactor struct redactor *redactor = NULL;
+    char **objective = &session->task.objective;
+    size_t len = strlen(*objective);
+
+    if (redactor_new(secrets_values(session->secrets), &redactor) < 0)
+        return no_memory(err);
+    if (!redact_finds(redactor, *objective, len))
+        return 0;
+    if (redact(redactor, *objective, len, &clean) < 0)
+        return gb_fail(err, -EFBIG, GB_BLAME_CALLER, "the task has more than 1 MiB");
+    free(*objective);
+    *objective = buf_take(&clean);
+    (void)dprintf(STDERR_FILENO, "glovebox: the task has a key in it, which is left out\n");
+    return *objective ? 0 : no_memory(err);
+}
+
+static int take_objective(struct run_session *session, struct gb_err *err)
+{
+    struct store_task *task = &session->task;
+
+    if (!task->objective)
+        task->objective = strdup(session->args->objective);
+    return task->objective ? redact_objective(session, err) : no_memory(err);
+}
+
 int run_begin(struct run_session *session, struct gb_err *err)
 {
     struct store_task *task = &session->task;
     int r = make_options(session, err);
 
-    if (r == 0 && !task->objective) {
-        task->objective = strdup(session->args->objective);
-        r = task->objective ? 0 : no_memory(err);
-    }
+    if (r == 0)
+        r = take_objective(session, err);
     if (r == 0)
         r = folder_make(session->settings.runs_dir, task->objective, &session->folder, err);
-    if (r == 0)
+    if (r == 0) {
         r = put_task(session, err);
+        if (r < 0)
+            folder_discard(&session->folder);
+    }
     if (r == 0)
         r = store_task_lock(session->store, task->id, &session->lock_fd, err);
     return r;
