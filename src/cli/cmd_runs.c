@@ -432,8 +432,6 @@ static int answer_given(const struct call *call, struct answer_args *args,
     if (parsed->n_operands != 2 || parsed->has_rest)
         return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
                        "name a task and an answer: glovebox runs answer ID \"...\"");
-    if (strspn(parsed->operands[1], " \t\r\n") == strlen(parsed->operands[1]))
-        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "the answer is empty");
     if (args->is_json && args->is_jsonl)
         return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "--json and --jsonl exclude each other");
     args->run.resume = parsed->operands[0];

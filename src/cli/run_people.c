@@ -46,7 +46,14 @@ static void show(const struct run_people *people, const char *question)
     (void)fd_write_full(STDERR_FILENO, text.data, text.len);
 }
 
-/* One line as the terminal hands it over, or the end (^D), which is no answer. */
+static size_t trimmed_len(const char *text, size_t len)
+{
+    while (len > 0 && strchr("\r\n \t", text[len - 1]))
+        len--;
+    return len;
+}
+
+/* One line as the terminal hands it over; an empty one is an answer too, the end (^D) is none. */
 static int read_line(int fd, int cancel_fd, struct buf *ret, struct gb_err *err)
 {
     struct pollfd waits[] = { { fd, POLLIN, 0 }, { cancel_fd, POLLIN, 0 } };
@@ -66,8 +73,6 @@ static int read_line(int fd, int cancel_fd, struct buf *ret, struct gb_err *err)
             return gb_fail(err, -EMSGSIZE, GB_BLAME_CALLER, "an answer may have %d KiB",
                            ANSWER_MAX >> 10);
     } while (n != 0 && (ret->len == 0 || ret->data[ret->len - 1] != '\n'));
-    while (ret->len > 0 && strchr("\r\n \t", ret->data[ret->len - 1]))
-        ret->data[--ret->len] = '\0';
     return ret->len > 0 ? 0 : -EAGAIN;
 }
 
@@ -84,7 +89,7 @@ int run_people_ask(void *user, const char *question, struct buf *ret, struct gb_
     int r;
 
     if (people->answer) {
-        r = buf_puts(ret, people->answer);
+        r = buf_add(ret, people->answer, trimmed_len(people->answer, strlen(people->answer)));
         people->answer = NULL;
         return r < 0 ? gb_fail(err, r, GB_BLAME_HOST, "out of memory") : 0;
     }
@@ -96,7 +101,7 @@ int run_people_ask(void *user, const char *question, struct buf *ret, struct gb_
     r = read_line(fd, people->cancel_fd, &line, err);
     if (r == -EAGAIN)
         return no_answer(err);
-    if (r == 0 && buf_add(ret, line.data, line.len) < 0)
+    if (r == 0 && buf_add(ret, line.data, trimmed_len(line.data, line.len)) < 0)
         r = gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
     return r;
 }

@@ -58,6 +58,16 @@ def test_a_question_is_answered_at_the_terminal(place):
     assert desk.runs()[0]["state"] == "done"
 
 
+def test_an_empty_line_agrees_with_the_contract(place):
+    desk = Desk(place, scripts.program_rules())
+    with shown(desk, "--ask", "always", TASK) as session:
+        session.await_text("\n>", within=20)
+        assert "Is this what you want? (empty: yes)" in session.screen.text
+        session.type("\n")
+        assert session.end() == 0
+    assert desk.runs()[0]["outcome"] == "passed"
+
+
 def test_the_end_of_input_is_no_answer(place):
     desk = Desk(place, asking_rules())
     with shown(desk, "which number?") as session:
