@@ -8,6 +8,7 @@
 #include "agent/folder.h"
 #include "base/err.h"
 #include "cli/run_args.h"
+#include "cli/run_deliver.h"
 #include "cli/run_session.h"
 
 /* What the order has fixed. */
@@ -90,16 +91,39 @@ static int take_parent(struct run_session *session, struct gb_err *err)
     return r < 0 ? r : 0;
 }
 
-/* A folder that is gone does not stop a task: nothing in it is read back. */
+/* A folder that is gone is made anew, for nothing in it is read back.  Where that cannot be, the
+ * task goes on without. */
 static int open_folder(struct run_session *session, struct gb_err *err)
 {
-    int r = session->task.folder ? folder_open(session->task.folder, &session->folder, err) : 0;
+    const struct store_task *task = &session->task;
+    int r = task->folder ? folder_open(task->folder, &session->folder, err) : 0;
 
-    if (r == -ENOENT || r == -ENOTDIR) {
-        *err = (struct gb_err){ 0 };
-        r = 0;
-    }
-    return r;
+    if (r != -ENOENT && r != -ENOTDIR)
+        return r;
+    *err = (struct gb_err){ 0 };
+    (void)folder_make_again(task->folder, task->objective, &session->folder, NULL);
+    return 0;
+}
+
+/* --out and --force hold for this life; without them the task delivers to where it began with. */
+static int take_out(struct run_session *session, struct gb_err *err)
+{
+    const struct run_args *args = session->args;
+    struct run_host *host = &session->options.host;
+    cleanup_free char *out = NULL;
+    cleanup_free char *given = args->out ? realpath(args->out, NULL) : NULL;
+    int r;
+
+    host->is_forced = host->is_forced || args->is_forced;
+    if (!args->out || (given && host->out && strcmp(given, host->out) == 0))
+        return 0;
+    r = deliver_check(args->out, args->is_forced, &out, err);
+    if (r < 0)
+        return r;
+    free(host->out);
+    host->out = take_ptr(out);
+    host->is_forced = args->is_forced;
+    return 0;
 }
 
 static int resume_id(struct run_session *session, const char *prefix, struct gb_err *err)
@@ -110,6 +134,8 @@ static int resume_id(struct run_session *session, const char *prefix, struct gb_
         r = take_task(session, prefix, err);
     if (r == 0)
         r = run_options_parse(session->task.options, &session->options, err);
+    if (r == 0)
+        r = take_out(session, err);
     if (r == 0)
         r = take_parent(session, err);
     if (r == 0)
