@@ -100,6 +100,12 @@ static void put_spent(struct json_writer *w, const struct agent_spent *spent)
     json_object_end(w);
 }
 
+/* A text is an answer too, and what a short program printed: then no judge has said a word. */
+static bool is_tested(const struct agent_outcome *out)
+{
+    return out->report.n_rows > 0 || out->report.diagnosis != DIAGNOSIS_NONE;
+}
+
 int agent_outcome_text(const struct agent_spec *spec, const struct agent_outcome *outcome,
                        struct buf *ret)
 {
@@ -113,6 +119,7 @@ int agent_outcome_text(const struct agent_spec *spec, const struct agent_outcome
     json_put_str(&w, "state", outcome->is_waiting ? "waiting" : "done");
     json_put_str(&w, "question", outcome->question);
     json_put_str(&w, "outcome", outcome->is_waiting ? NULL : outcome_name(outcome->outcome));
+    json_put_bool(&w, "tested", is_tested(outcome));
     json_put_str(&w, "reason", outcome->reason);
     json_put_str(&w, "answer", outcome->answer);
     json_put_str(&w, "explanation", outcome->explanation);

@@ -99,7 +99,7 @@ static void tell_files(struct view *view, const struct deliverable *delivered, c
 
     if (delivered->n == 0)
         return;
-    (void)buf_puts(&text, dir);
+    (void)buf_puts(&text, *dir ? dir : "not written; --out DIR says where to");
     for (size_t i = 0; i < delivered->n; i++) {
         char size[NUM_TEXT_MAX];
 
@@ -168,13 +168,15 @@ void run_tell_end(struct view *view, const struct agent_outcome *outcome,
 
     if (outcome->reason && outcome->outcome != OUTCOME_PASSED)
         view_tell(view, TERM_RED, "reason", outcome->reason);
+    if (outcome->answer && outcome->code.n == 0)
+        view_tell(view, TERM_BOLD, "note", "answered without code: nothing was run or tested");
     tell_code(view, outcome);
     tell_tests(view, outcome);
     tell_measures(view, outcome);
     tell_files(view, delivered, dir);
     (void)line_to_run(outcome, dir, files, &run);
     (void)line_to_test(outcome, dir, &test);
-    if (delivered->n > 0) {
+    if (delivered->n > 0 && *dir) {
         tell_line(view, "run it", &run);
         tell_line(view, "test it", &test);
     }
