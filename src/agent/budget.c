@@ -103,8 +103,8 @@ static int check_item(const struct budget *budget, enum budget_item item, struct
     items[item].text(budget->spent[item], spent);
     items[item].text(budget->limits[item], limit);
     return gb_fail(err, -EDQUOT, GB_BLAME_CALLER,
-                   "the task has used %s %s, and may use %s; %s raises that", spent,
-                   items[item].what, limit, items[item].option);
+                   "the task has used %s %s, and may use %s; --continue with a larger %s goes on",
+                   spent, items[item].what, limit, items[item].option);
 }
 
 int budget_check(const struct budget *budget, enum budget_item next, struct gb_err *err)

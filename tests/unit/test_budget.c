@@ -42,7 +42,8 @@ static void steps_end(void **state)
         budget_spend_step(&budget);
     }
     expect_end(&budget, BUDGET_STEPS,
-               "the task has used 25 steps, and may use 25; --max-steps raises that");
+               "the task has used 25 steps, and may use 25; "
+               "--continue with a larger --max-steps goes on");
     assert_int_equal(budget_check(&budget, BUDGET_ATTEMPTS, NULL), 0);
 }
 
@@ -57,7 +58,8 @@ static void every_step_has_its_attempts(void **state)
     assert_int_equal(budget_check(&budget, BUDGET_ATTEMPTS, NULL), 0);
     budget_spend_attempt(&budget);
     expect_end(&budget, BUDGET_ATTEMPTS,
-               "the task has used 2 attempts, and may use 2; --max-attempts raises that");
+               "the task has used 2 attempts, and may use 2; "
+               "--continue with a larger --max-attempts goes on");
     assert_int_equal(budget_check(&budget, BUDGET_STEPS, NULL), 0);
     budget_spend_step(&budget);
     assert_int_equal(budget_check(&budget, BUDGET_ATTEMPTS, NULL), 0);
@@ -73,19 +75,22 @@ static void tokens_money_and_time_end_everything(void **state)
     assert_int_equal(budget_check(&budget, BUDGET_TOKENS, NULL), 0);
     budget_spend_tokens(&budget, 2);
     expect_end(&budget, BUDGET_STEPS,
-               "the task has used 2000001 tokens, and may use 2000000; --max-tokens raises that");
+               "the task has used 2000001 tokens, and may use 2000000; "
+               "--continue with a larger --max-tokens goes on");
     budget = budget_default();
     budget_spend_money(&budget, 5019999);
     expect_end(&budget, BUDGET_ATTEMPTS,
-               "the task has used $5.01 of money, and may use $5.00; --max-cost raises that");
+               "the task has used $5.01 of money, and may use $5.00; "
+               "--continue with a larger --max-cost goes on");
     budget = budget_default();
     budget_spend_time(&budget, 3600000);
-    expect_end(
-        &budget, BUDGET_TOKENS,
-        "the task has used 60 min 0 s of time, and may use 60 min 0 s; --max-time raises that");
+    expect_end(&budget, BUDGET_TOKENS,
+               "the task has used 60 min 0 s of time, and may use 60 min 0 s; "
+               "--continue with a larger --max-time goes on");
     budget.limits[BUDGET_TIME] = 1500;
     expect_end(&budget, BUDGET_TIME,
-               "the task has used 60 min 0 s of time, and may use 1.500 s; --max-time raises that");
+               "the task has used 60 min 0 s of time, and may use 1.500 s; "
+               "--continue with a larger --max-time goes on");
 }
 
 static void what_is_too_much_to_count_stays_too_much(void **state)
