@@ -2,18 +2,8 @@
 /* cli/test_table.c - the tests of a task, counted by class. */
 #include "cli/test_table.h"
 
-#include <string.h>
-
 #include "agent/task.h"
 #include "base/buf.h"
-
-static const struct judge_row *row_of(const struct judge_report *report, const char *id)
-{
-    for (size_t i = 0; i < report->n_rows; i++)
-        if (strcmp(report->rows[i].id, id) == 0)
-            return &report->rows[i];
-    return NULL;
-}
 
 enum column {
     COLUMN_PASSED,
@@ -27,7 +17,7 @@ static void count(const struct agent_outcome *outcome, unsigned counts[N_CLASSES
 {
     for (size_t i = 0; i < outcome->tests.n; i++) {
         const struct judge_test *test = &outcome->tests.items[i];
-        const struct judge_row *row = row_of(&outcome->report, test->id);
+        const struct judge_row *row = judge_report_row(&outcome->report, test->id);
         unsigned *counted = counts[test->class];
 
         counted[COLUMN_HELD_BACK] += test->origin == ORIGIN_HELD_BACK;

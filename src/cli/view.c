@@ -20,6 +20,7 @@
 #define LABEL_WIDTH    11
 #define INDENT         14 /* mark, blank, label, blank */
 #define SAID_LINES     24
+#define SAID_BYTES     (32 << 10)
 #define DETAILS_MAX    4 /* failed tests that are told with their values */
 #define MARKS_MAX      4096
 
@@ -123,8 +124,9 @@ static void draw_status(const struct view *view, uint64_t now_ns, struct buf *ou
     static const char *const frames[] = { "⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏" };
     char money[32];
 
-    (void)buf_printf(out, "%s%s %s", term_on(&view->term, TERM_DIM),
-                     frames[view->frame % N_ELEMENTS(frames)], view->doing);
+    (void)buf_printf(out, "%s%s ", term_on(&view->term, TERM_DIM),
+                     frames[view->frame % N_ELEMENTS(frames)]);
+    (void)term_filter_line(view->doing, strlen(view->doing), out);
     if (view->n_bytes > 0)
         (void)buf_printf(out, ", %zu lines", view->n_lines + 1);
     (void)buf_printf(out, " · %.0f s", (double)(now_ns - view->since_ns) / (double)NS_PER_S);
@@ -352,15 +354,21 @@ static void tell_failed(struct view *view, const struct judge_report *report)
 {
     cleanup_buf struct buf out = BUF_INIT(LINE_MAX_BYTES);
     unsigned told = 0;
+    unsigned untold = 0;
 
-    for (size_t i = 0; i < report->n_rows && told < DETAILS_MAX; i++) {
+    for (size_t i = 0; i < report->n_rows; i++) {
         const struct judge_row *row = &report->rows[i];
 
         if (row->result == TEST_PASSED)
             continue;
-        (void)buf_printf(&out, "%s%s: %s", told++ ? "\n" : "", row->id,
-                         row->message ? row->message : test_result_name(row->result));
+        if (told == DETAILS_MAX)
+            untold++;
+        else
+            (void)buf_printf(&out, "%s%s: %s", told++ ? "\n" : "", row->id,
+                             row->message ? row->message : test_result_name(row->result));
     }
+    if (untold > 0)
+        (void)buf_printf(&out, "\n… and %u more", untold);
     if (told > 0 && buf_error(&out) == 0)
         tell(view, TERM_RED, "", out.data);
 }
@@ -427,34 +435,46 @@ static void on_mutation(struct view *view, const struct agent_event *event)
         tell(view, TERM_BOLD, "mutants", out.data);
 }
 
-/* So many as a person reads; a copy. */
-static char *first_lines(const char *text, size_t len)
+/* So many lines as a person reads, and how many there are besides. */
+static void put_lines(const char *text, size_t len, size_t most, struct buf *out)
 {
     size_t lines = 0;
+    size_t more = 0;
     size_t n = 0;
 
-    while (n < len && lines < SAID_LINES) {
-        lines += text[n] == '\n';
-        n++;
-    }
-    return n > 0 ? strndup(text, n) : NULL;
+    while (n < len && n < SAID_BYTES && lines < most)
+        lines += text[n++] == '\n';
+    (void)buf_add(out, text, n);
+    if (n == len)
+        return;
+    for (size_t i = n; i < len; i++)
+        more += text[i] == '\n';
+    if (lines < most) /* in the middle of a line */
+        (void)buf_puts(out, "…\n");
+    (void)buf_printf(out, "… %zu line%s more", more + 1, more ? "s" : "");
 }
 
 static void on_said(struct view *view, const struct agent_event *event)
 {
-    static const char *const labels[N_EVENTS] = {
-        [EVENT_SEARCH] = "search", [EVENT_QUESTION] = "question", [EVENT_OUTPUT] = "output",
-        [EVENT_NOTE] = "note",     [EVENT_MATRIX] = "solutions",
+    /* What is asked, and what several solutions came to, is of no use in part. */
+    static const struct {
+        const char *label;
+        size_t most;
+    } said[N_EVENTS] = {
+        [EVENT_SEARCH] = { "search", SAID_LINES },    [EVENT_QUESTION] = { "question", SAID_BYTES },
+        [EVENT_OUTPUT] = { "output", SAID_LINES },    [EVENT_NOTE] = { "note", SAID_LINES },
+        [EVENT_MATRIX] = { "solutions", SAID_BYTES },
     };
-
+    cleanup_buf struct buf out = BUF_INIT(LINE_MAX_BYTES);
     size_t len = event->text ? event->len : 0;
-    cleanup_free char *text = NULL;
 
     while (len > 0 && event->text[len - 1] == '\n')
         len--;
-    text = first_lines(event->text, len);
-    if (text && len > 0)
-        tell(view, TERM_BOLD, labels[event->kind], text);
+    if (len == 0)
+        return;
+    put_lines(event->text, len, said[event->kind].most, &out);
+    if (buf_error(&out) == 0)
+        tell(view, TERM_BOLD, said[event->kind].label, out.data);
 }
 
 static void on_end(struct view *view, const struct agent_event *event)

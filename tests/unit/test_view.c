@@ -83,6 +83,49 @@ static void a_failed_attempt_is_told_with_its_values(void **state)
     assert_null(strchr(text, '\r'));
 }
 
+static void what_is_left_out_is_counted(void **state)
+{
+    struct judge_row rows[6];
+    struct judge_report report = {
+        .outcome = OUTCOME_FAILED, .diagnosis = DIAGNOSIS_ASSERTION, .rows = rows, .n_rows = 6
+    };
+    char lines[2 * 40 + 1];
+    struct screen screen;
+    const char *text;
+
+    (void)state;
+    for (size_t i = 0; i < 6; i++)
+        rows[i] = (struct judge_row){ .id = hours, .result = TEST_FAILED };
+    for (size_t i = 0; i < 40; i++)
+        memcpy(lines + 2 * i, i < 39 ? "x\n" : "y\n", 3);
+    open_screen(&screen, false);
+    say(&screen, (struct agent_event){ .kind = EVENT_REPORT, .report = &report });
+    say(&screen, (struct agent_event){ .kind = EVENT_OUTPUT, .text = lines });
+    text = seen(&screen);
+    assert_non_null(strstr(text, "… and 2 more\n"));
+    assert_non_null(strstr(text, "x\n              … 16 lines more\n"));
+    assert_null(strstr(text, "y\n"));
+    open_screen(&screen, false);
+    say(&screen, (struct agent_event){ .kind = EVENT_MATRIX, .text = lines });
+    text = seen(&screen);
+    assert_non_null(strstr(text, "x\n              y\n"));
+    assert_null(strstr(text, "more"));
+}
+
+static void a_models_name_cannot_command_the_terminal(void **state)
+{
+    struct screen screen;
+    const char *text;
+
+    (void)state;
+    open_screen(&screen, true);
+    say(&screen,
+        (struct agent_event){ .kind = EVENT_ASK, .name = "planning", .text = "m\x1b]0;mine\a" });
+    text = seen(&screen);
+    assert_non_null(strstr(text, "planning (m^[]0;mine^G)"));
+    assert_null(strstr(text, "\x1b]0"));
+}
+
 static void a_terminal_has_a_status_line_that_goes_away(void **state)
 {
     struct screen screen;
@@ -170,6 +213,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_failed_attempt_is_told_with_its_values),
+        cmocka_unit_test(what_is_left_out_is_counted),
+        cmocka_unit_test(a_models_name_cannot_command_the_terminal),
         cmocka_unit_test(a_terminal_has_a_status_line_that_goes_away),
         cmocka_unit_test(code_is_shown_as_it_streams_and_then_goes_away),
         cmocka_unit_test(a_plan_is_not_shown_as_it_comes),
