@@ -24,7 +24,7 @@
 
 /* The same as guest/python/pytest_compat.py has; a test compares them. */
 static const char pytest_ini[] = "[pytest]\n"
-                                 "pythonpath = .\n"
+                                 "pythonpath = .%s\n"
                                  "markers =\n"
                                  "    normal: the usual cases\n"
                                  "    edge: cases at the limits\n"
@@ -110,14 +110,31 @@ static void put_deselected(const char *dir, const char *id, struct buf *ret)
     (void)buf_printf(ret, "    '--deselect=%s%.*s'\n", dir, (int)len, id);
 }
 
+/* " 'src'" for src/adder.py: tests import the module by its name alone.  "" where it lies on top,
+ * or where no ini file could hold the name. */
+static void path_of_module(const struct contract *contract, char ret[static PATH_MAX])
+{
+    const char *module = contract->module ? contract->module : "";
+    const char *slash = strrchr(module, '/');
+
+    ret[0] = '\0';
+    for (const char *c = module; slash && c < slash; c++)
+        if ((unsigned char)*c < ' ' || *c == '\'' || *c == '\\' || *c == '\x7f')
+            return;
+    if (slash)
+        (void)snprintf(ret, PATH_MAX, " '%.*s'", (int)(slash - module), module);
+}
+
 static int add_ini(const struct agent_outcome *outcome, const char *dir, struct deliverable *ret)
 {
     cleanup_buf struct buf text = BUF_INIT(INI_MAX);
+    char path[PATH_MAX];
     bool has_withdrawn = false;
 
     if (code_has(&outcome->code, "pytest.ini"))
         return 0;
-    (void)buf_puts(&text, pytest_ini);
+    path_of_module(&outcome->contract, path);
+    (void)buf_printf(&text, pytest_ini, path);
     for (size_t i = 0; i < outcome->tests.n; i++) {
         if (!outcome->tests.items[i].is_withdrawn)
             continue;

@@ -43,8 +43,9 @@ def test_what_needs_no_code_is_answered_in_one_call(place):
                                      system="You plan")])
     document = desk.document("the capital of France")
     assert document["spent"]["calls"] == 1 and document["files"] == []
-    assert document["answer"] == "Paris, of course."
-    assert desk.run("the capital of France").stdout == b"Paris, of course.\n"
+    assert document["answer"] == "Paris, of course." and document["tested"] is False
+    answer = desk.run("the capital of France")
+    assert answer.stdout == b"Paris, of course.\n" and b"answered without code" in answer.stderr
 
 
 def test_an_answer_cannot_command_the_terminal_it_is_not_shown_on(place):
@@ -72,7 +73,7 @@ def test_a_program_is_built_in_four_calls_and_delivered(place):
 
 def test_a_first_attempt_that_fails_is_mended(place):
     document = Desk(place, scripts.mended_rules()).document("adds the numbers of its lines")
-    assert document["outcome"] == "passed" and document["attempts"] == 2
+    assert document["outcome"] == "passed" and document["attempts"] == 2 and document["tested"]
     assert document["files"][0]["text"] == scripts.COUNT
     assert {test["result"] for test in document["tests"]} == {"passed"}
     assert {test["class"] for test in document["tests"]} == {"normal", "edge", "invalid", "stress"}
@@ -82,6 +83,7 @@ def test_a_task_that_fails_says_why_and_exits_with_1(place):
     desk = Desk(place, scripts.program_rules(code=scripts.WRONG_COUNT))
     answer = desk.run("--max-attempts", "2", "--max-steps", "1", "adds numbers", code=1)
     assert "● failed" in answer.stderr.decode() and "● reason" in answer.stderr.decode()
+    assert "answered without code" not in answer.stderr.decode()
     assert desk.runs()[0]["state"] == "done" and desk.runs()[0]["outcome"] == "failed"
 
 
@@ -94,6 +96,17 @@ def test_a_library_passes_under_plain_pytest(place):
     assert {"duration.py", "pytest.ini", "tests/test_duration.py"} <= set(scripts.tree(out))
     done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"], cwd=out,
                           capture_output=True, timeout=60, check=False,
+                          env={**desk.env, "PYTHONDONTWRITEBYTECODE": "1"})
+    assert done.returncode == 0 and b"6 passed" in done.stdout, done
+
+
+def test_a_module_below_a_directory_passes_under_plain_pytest(place):
+    rules = [rule.replace('"duration.py"', '"src/duration.py"').replace("File: duration.py", "File: src/duration.py")
+             for rule in scripts.library_rules()]
+    desk = Desk(place, rules)
+    desk.run("--out", "lib", "a library for durations")
+    done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
+                          cwd=place.cwd / "lib", capture_output=True, timeout=60, check=False,
                           env={**desk.env, "PYTHONDONTWRITEBYTECODE": "1"})
     assert done.returncode == 0 and b"6 passed" in done.stdout, done
 

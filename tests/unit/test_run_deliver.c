@@ -88,6 +88,21 @@ static void a_library_has_its_tests_below_and_pytest_finds_them(void **state)
     clear_outcome(&outcome);
 }
 
+static void a_module_is_found_where_it_lies(void **state)
+{
+    struct agent_outcome outcome = { 0 };
+    cleanup_deliverable struct deliverable all = { 0 };
+    struct gb_err err = { 0 };
+
+    (void)state;
+    make_library(&outcome);
+    free(outcome.contract.module);
+    outcome.contract.module = strdup("src/my lib/d.py");
+    assert_int_equal(deliverable_make(&outcome, &all, &err), 0);
+    assert_non_null(strstr(find(&all, "pytest.ini")->text, "pythonpath = . 'src/my lib'\n"));
+    clear_outcome(&outcome);
+}
+
 static void a_withdrawn_test_is_deselected(void **state)
 {
     struct agent_outcome outcome = { 0 };
@@ -310,6 +325,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_library_has_its_tests_below_and_pytest_finds_them),
+        cmocka_unit_test(a_module_is_found_where_it_lies),
         cmocka_unit_test(a_withdrawn_test_is_deselected),
         cmocka_unit_test(code_that_has_tests_of_its_own_keeps_them),
         cmocka_unit_test(the_same_ini_as_the_judge_tries),
