@@ -2,7 +2,9 @@
 """The life of a task: killed and resumed, recorded and replayed, waiting, continued, forgotten."""
 import json
 import os
+import shutil
 import signal
+import stat
 import subprocess
 
 import pytest
@@ -78,6 +80,38 @@ def test_a_task_is_known_by_its_folder(place):
     assert b"has ended" in desk.run("--resume_from", folder, code=2).stderr
 
 
+def test_a_resumed_task_may_deliver_elsewhere(place):
+    desk = Desk(place, scripts.mended_rules(delay="2ms"))
+    task, *_ = stop_at(desk, "tests", signal.SIGKILL)
+    out = place.cwd / "out"
+    out.mkdir()
+    (out / "notes.txt").write_text("mine")
+    assert b"is not empty" in desk.run("--resume", task, "--out", "out", code=2).stderr
+    assert desk.runs()[0]["state"] == "interrupted"
+    desk.run("--resume", task, "--out", "new")
+    assert (place.cwd / "new/count.py").read_text() == scripts.COUNT
+    task, *_ = stop_at(desk, "tests", signal.SIGKILL)
+    desk.run("--resume", task, "--out", "out", "--force")
+    assert scripts.tree(out) == ["count.py", "notes.txt", "tests/cases.json"]
+
+
+def test_a_resumed_task_makes_its_folder_anew(place):
+    desk = Desk(place, scripts.mended_rules(delay="2ms"))
+    task, *_ = stop_at(desk, "tests", signal.SIGKILL)
+    folder = desk.runs()[0]["folder"]
+    shutil.rmtree(folder)
+    answer = desk.run("--resume", task)
+    assert f"glovebox exec {folder}/delivered/count.py" in answer.stderr.decode()
+    assert {"objective.txt", "delivered/count.py"} <= set(scripts.tree(folder))
+
+
+def test_without_a_directory_there_is_no_line_to_run(place):
+    desk = Desk(place, scripts.program_rules())
+    desk.run("--record", "task.rec", TASK)
+    answer = alone(place, "--replay", "task.rec").stderr.decode()
+    assert "count.py" in answer and "run it" not in answer
+
+
 def test_a_folder_from_elsewhere_begins_a_new_task(place):
     folder = place.cwd / "theirs"
     folder.mkdir()
@@ -123,6 +157,26 @@ def test_a_replay_ends_with_the_same_document(place):
     assert replayed.returncode == 0, replayed
     assert json.loads(replayed.stdout) == whole
     assert not (place.cwd / "state").exists()
+
+
+def test_a_key_in_the_task_goes_nowhere(place):
+    """Neither into the store nor into the folder, the recording or what is shown; it is replayed."""
+    key = "sk-mine-0123456789abcdef"
+    desk = Desk(place, scripts.answer_rules("print(1)\n"))
+    env = {**desk.env, "OPENAI_API_KEY": key}
+    task = f"use the key {key} to print 1"
+    answer = desk.run("--jsonl", "--record", "task.rec", task, env=env)
+    assert answer.stderr == b"glovebox: the task has a key in it, which is left out\n"
+    assert "use the key [redacted]" in json.loads(answer.stdout.splitlines()[0])["text"]
+    assert desk.runs()[0]["objective"] == "use the key [redacted] to print 1"
+    assert key.encode() not in answer.stdout
+    for name in scripts.tree(place.base):
+        assert key.encode() not in (place.base / name).read_bytes(), name
+    assert stat.S_IMODE(os.stat(place.cwd / "task.rec").st_mode) == 0o600
+    assert stat.S_IMODE(os.stat(desk.runs()[0]["folder"]).st_mode) == 0o700
+    replayed = alone(place, "--replay", "task.rec", "--json")
+    assert replayed.returncode == 0, replayed
+    assert json.loads(replayed.stdout) == json.loads(answer.stdout.splitlines()[-1])["document"]
 
 
 def test_a_resumed_task_is_recorded_whole(place):
@@ -171,6 +225,24 @@ def test_waiting_is_told_in_json_too(place):
     document = Desk(place, asking_rules()).document("which number?", code=3)
     assert document["state"] == "waiting" and document["question"] == "Which one: six or seven?"
     assert document["outcome"] is None
+
+
+def test_an_empty_answer_agrees(place):
+    desk = Desk(place, scripts.program_rules())
+    desk.run("--ask", "always", TASK, code=3)
+    task = desk.runs()[0]["id"]
+    done = desk.call("runs answer", "--record", "task.rec", task, "")
+    assert done.returncode == 0, done
+    assert desk.runs()[0]["outcome"] == "passed"
+    assert alone(place, "--replay", "task.rec").returncode == 0
+
+
+def test_a_task_that_waits_does_so_in_its_replay(place):
+    desk = Desk(place, asking_rules())
+    whole = desk.document("--record", "task.rec", "which number?", code=3)
+    replayed = alone(place, "--replay", "task.rec", "--json")
+    assert replayed.returncode == 3, replayed
+    assert json.loads(replayed.stdout) == whole
 
 
 def test_who_never_wants_to_be_asked_is_not(place):
