@@ -24,7 +24,7 @@ def test_code_streams_by_tests_turn_green_and_what_stays_is_calm(place):
     assert "│" not in screen.text
     for part in ("● task ", "● attempt 1", "✗", "● failed      4 of 5 tests; diagnosis: wrong output",
                  "negative numbers count", "● attempt 2", "✓✓✓✓✓", "● passed      5 of 5 tests",
-                 "● files", "● run it      glovebox exec"):
+                 "● files", "● run it      printf '1\\n2\\n' | glovebox exec --stdin"):
         assert part in screen.text, screen.text
     order = [screen.text.index(part) for part in ("● contract", "● tests", "● attempt 1", "● attempt 2",
                                                   "● files")]
