@@ -184,24 +184,30 @@ static int recall_from_store(struct journal *journal, const char *name, const ch
     return r;
 }
 
-/* The first that nobody asked for; its name, or words for none. */
+/* The first that nobody asked for; NULL. */
 static const char *next_in_recording(const struct journal *journal)
 {
     for (size_t i = 0; i < journal->recording.n; i++)
         if (!journal->is_used[i])
             return journal->recording.effects[i].name;
-    return "(nothing more)";
+    return NULL;
 }
 
 static int diverge(struct journal *journal, const char *name, const char *digest, size_t place)
 {
     struct gb_err *first = &journal->divergence;
+    const char *next = next_in_recording(journal);
 
+    if (place == journal->recording.n && !next)
+        return gb_fail(first, -ESTALE, GB_BLAME_CALLER,
+                       "the recording ends too early, before '%s': was it interrupted?" GB_REMEDY
+                       "glovebox run --resume ID --record FILE records a task whole",
+                       name);
     if (place == journal->recording.n)
         return gb_fail(first, -ESTALE, GB_BLAME_CALLER,
                        "the replay diverges from its recording: the task wants effect '%s', the "
                        "recording goes on with '%s'",
-                       name, next_in_recording(journal));
+                       name, next);
     return gb_fail(first, -ESTALE, GB_BLAME_CALLER,
                    "the replay diverges from its recording: effect '%s' has another input (%.*s…) "
                    "than '%s' in the recording (%.*s…)",

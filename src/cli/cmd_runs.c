@@ -253,12 +253,25 @@ static int list_with(struct opened *opened, struct gb_err *err)
     return command_print(&text, err);
 }
 
+/* With --json an error is a document too. */
+static void refuse(const struct opened *opened, const struct gb_err *why)
+{
+    const struct run_args args = { .style =
+                                       opened->args.is_json ? RUN_STYLE_JSON : RUN_STYLE_PEOPLE };
+
+    run_refused(&args, why);
+}
+
 static int list_call(const struct call *call, struct gb_err *err)
 {
     cleanup_with(opened_clear) struct opened opened = { 0 };
     int r = open_store(call, &opened, err);
 
-    return r != 0 ? (r > 0 ? 0 : r) : list_with(&opened, err);
+    if (r == 0)
+        r = list_with(&opened, err);
+    if (r < 0)
+        refuse(&opened, err);
+    return r > 0 ? 0 : r;
 }
 
 /* ---- show ----------------------------------------------------------------------------------- */
@@ -354,21 +367,30 @@ static int show_task(struct opened *opened, const struct store_task *task, struc
     return command_print(&text, err);
 }
 
+static int show_with(struct opened *opened, struct gb_err *err)
+{
+    struct store_task task = { 0 };
+    int r;
+
+    if (opened->parsed.n_operands != 1)
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "name one task: 'glovebox runs list'");
+    r = store_task_get(opened->store, opened->parsed.operands[0], &task, err);
+    if (r == 0)
+        r = show_task(opened, &task, err);
+    store_task_clear(&task);
+    return r;
+}
+
 static int show_call(const struct call *call, struct gb_err *err)
 {
     cleanup_with(opened_clear) struct opened opened = { 0 };
-    struct store_task task = { 0 };
     int r = open_store(call, &opened, err);
 
-    if (r != 0)
-        return r > 0 ? 0 : r;
-    if (opened.parsed.n_operands != 1)
-        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "name one task: 'glovebox runs list'");
-    r = store_task_get(opened.store, opened.parsed.operands[0], &task, err);
     if (r == 0)
-        r = show_task(&opened, &task, err);
-    store_task_clear(&task);
-    return r;
+        r = show_with(&opened, err);
+    if (r < 0)
+        refuse(&opened, err);
+    return r > 0 ? 0 : r;
 }
 
 /* ---- rm ------------------------------------------------------------------------------------- */

@@ -333,6 +333,15 @@ static int take_objective(struct run_session *session, struct gb_err *err)
     return task->objective ? redact_objective(session, err) : no_memory(err);
 }
 
+static int make_folder(struct run_session *session, struct gb_err *err)
+{
+    int r = folder_make(session->settings.runs_dir, session->task.objective, &session->folder, err);
+
+    if (r < 0)
+        gb_add_remedy(err, "--runs-dir DIR names another place");
+    return r;
+}
+
 int run_begin(struct run_session *session, struct gb_err *err)
 {
     struct store_task *task = &session->task;
@@ -341,7 +350,7 @@ int run_begin(struct run_session *session, struct gb_err *err)
     if (r == 0)
         r = take_objective(session, err);
     if (r == 0)
-        r = folder_make(session->settings.runs_dir, task->objective, &session->folder, err);
+        r = make_folder(session, err);
     if (r == 0) {
         r = put_task(session, err);
         if (r < 0)

@@ -64,8 +64,8 @@ static int take_task(struct run_session *session, const char *prefix, struct gb_
     struct store_task again = { 0 };
     int r = store_task_get(session->store, prefix, task, err);
 
-    if (r == 0)
-        r = check_state(session, err);
+    if (r == 0 && task->state == TASK_DONE)
+        r = already_done(task, err);
     if (r < 0)
         return r;
     r = store_task_lock(session->store, task->id, &session->lock_fd, err);

@@ -233,6 +233,16 @@ static int check_record(const struct run_args *args, struct gb_err *err)
     return 0;
 }
 
+/* A wrong id is told before anything is said about models. */
+static int check_task(struct store *store, const char *prefix, struct gb_err *err)
+{
+    struct store_task task = { 0 };
+    int r = store_task_get(store, prefix, &task, err);
+
+    store_task_clear(&task);
+    return r;
+}
+
 static int open_task(struct run_session *session, struct gb_err *err)
 {
     const struct run_args *args = session->args;
@@ -244,9 +254,13 @@ static int open_task(struct run_session *session, struct gb_err *err)
             r = run_session_store(session, err);
         return r < 0 ? r : run_resume(session, err);
     }
-    r = run_session_prepare(session, NULL, err);
+    r = load_settings(session, NULL, err);
     if (r == 0)
         r = run_session_store(session, err);
+    if (r == 0 && args->continues)
+        r = check_task(session->store, args->continues, err);
+    if (r == 0)
+        r = run_session_prepare(session, NULL, err);
     return r < 0 ? r : run_begin(session, err);
 }
 

@@ -141,7 +141,7 @@ static void tell_measures(struct view *view, const struct agent_outcome *outcome
 
     if (outcome->code.n == 0)
         return;
-    if (report->coverage >= 0)
+    if (report->n_rows > 0 && report->coverage >= 0)
         n += snprintf(line + n, sizeof(line) - (size_t)n, "coverage %.0f %% of statements",
                       report->coverage * 100);
     if (outcome->mutation.n > 0 && outcome->mutation.score >= 0)

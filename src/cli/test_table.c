@@ -8,6 +8,7 @@
 enum column {
     COLUMN_PASSED,
     COLUMN_FAILED,
+    COLUMN_NOT_RUN,
     COLUMN_WITHDRAWN,
     COLUMN_HELD_BACK,
     N_COLUMNS,
@@ -25,9 +26,15 @@ static void count(const struct agent_outcome *outcome, unsigned counts[N_CLASSES
             counted[COLUMN_WITHDRAWN]++;
         else if (row && row->result == TEST_PASSED)
             counted[COLUMN_PASSED]++;
-        else if (row)
-            counted[COLUMN_FAILED]++;
+        else
+            counted[row ? COLUMN_FAILED : COLUMN_NOT_RUN]++;
     }
+}
+
+static int put_row(const char *name, const unsigned *c, struct buf *ret)
+{
+    return buf_printf(ret, "%-8s %7u %7u %8u %10u %10u", name, c[COLUMN_PASSED], c[COLUMN_FAILED],
+                      c[COLUMN_NOT_RUN], c[COLUMN_WITHDRAWN], c[COLUMN_HELD_BACK]);
 }
 
 int test_table(const struct agent_outcome *outcome, struct buf *ret)
@@ -36,17 +43,15 @@ int test_table(const struct agent_outcome *outcome, struct buf *ret)
     unsigned sums[N_COLUMNS] = { 0 };
 
     count(outcome, counts);
-    (void)buf_printf(ret, "%-8s %7s %7s %10s %10s\n", "", "passed", "failed", "withdrawn",
-                     "held back");
+    (void)buf_printf(ret, "%-8s %7s %7s %8s %10s %10s\n", "", "passed", "failed", "not run",
+                     "withdrawn", "held back");
     for (int class = 0; class < N_CLASSES; class ++) {
         const unsigned *c = counts[class];
 
-        (void)buf_printf(ret, "%-8s %7u %7u %10u %10u\n", test_class_name((enum test_class) class),
-                         c[COLUMN_PASSED], c[COLUMN_FAILED], c[COLUMN_WITHDRAWN],
-                         c[COLUMN_HELD_BACK]);
+        put_row(test_class_name((enum test_class) class), c, ret);
+        (void)buf_putc(ret, '\n');
         for (int i = 0; i < N_COLUMNS; i++)
             sums[i] += c[i];
     }
-    return buf_printf(ret, "%-8s %7u %7u %10u %10u", "all", sums[COLUMN_PASSED],
-                      sums[COLUMN_FAILED], sums[COLUMN_WITHDRAWN], sums[COLUMN_HELD_BACK]);
+    return put_row("all", sums, ret);
 }

@@ -47,15 +47,20 @@ static const char *const versions[] = {
 
 #define TASK_COLUMNS \
     "id, objective, options, folder, parent, state, outcome, created_ms, changed_ms"
+/* A task that works changes with each effect; nothing is written twice for that. */
+#define TASK_READ                                                                            \
+    "id, objective, options, folder, parent, state, outcome, created_ms, "                   \
+    "max(changed_ms, coalesce((SELECT effect.at_ms FROM effect WHERE effect.task = task.id " \
+    "ORDER BY effect.seq DESC LIMIT 1), 0))"
 #define EFFECT_COLUMNS "seq, name, digest, output, at_ms"
 
 const char *const store_queries[N_QUERIES] = {
     [QUERY_TASK_NEW] =
         "INSERT INTO task (" TASK_COLUMNS ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     /* No character of an id comes after '~'. */
-    [QUERY_TASK_GET] = "SELECT " TASK_COLUMNS " FROM task WHERE id BETWEEN ?1 AND ?1 || '~' "
+    [QUERY_TASK_GET] = "SELECT " TASK_READ " FROM task WHERE id BETWEEN ?1 AND ?1 || '~' "
                        "ORDER BY id LIMIT 2",
-    [QUERY_TASK_LIST] = "SELECT " TASK_COLUMNS " FROM task ORDER BY seq DESC LIMIT ?1",
+    [QUERY_TASK_LIST] = "SELECT " TASK_READ " FROM task ORDER BY seq DESC LIMIT ?1",
     [QUERY_TASK_STATE] = "UPDATE task SET state = ?2, outcome = ?3, changed_ms = ?4 WHERE id = ?1",
     [QUERY_TASK_REMOVE] = "DELETE FROM task WHERE id = ?1",
     [QUERY_EFFECT_PUT] =

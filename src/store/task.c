@@ -104,7 +104,8 @@ static int get_one(struct store *store, const char *prefix, struct store_task *r
     if (r < 0)
         return r;
     if (r == 0)
-        return gb_fail(err, -ENOENT, GB_BLAME_CALLER, "there is no task '%s'", prefix);
+        return gb_fail(err, -ENOENT, GB_BLAME_CALLER,
+                       "there is no task '%s'" GB_REMEDY "glovebox runs list", prefix);
     r = read_row(store, QUERY_TASK_GET, ret, err);
     if (r == 0)
         r = db_step(store->db, QUERY_TASK_GET, err);
@@ -122,7 +123,8 @@ int store_task_get(struct store *store, const char *prefix, struct store_task *r
 
     /* A beginning that no id has; "t_" alone is every task's. */
     if (strlen(prefix) < 3 || strlen(prefix) >= ID_SIZE || strncmp(prefix, "t_", 2) != 0)
-        return gb_fail(err, -ENOENT, GB_BLAME_CALLER, "there is no task '%.40s'", prefix);
+        return gb_fail(err, -ENOENT, GB_BLAME_CALLER,
+                       "there is no task '%.40s'" GB_REMEDY "glovebox runs list", prefix);
     r = get_one(store, prefix, &task, err);
     db_end(store->db, QUERY_TASK_GET);
     if (r < 0) {

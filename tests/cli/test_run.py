@@ -35,6 +35,7 @@ def test_a_computed_answer_takes_two_calls_and_stands_alone_on_stdout(place, tas
     assert document["files"] == [{"path": "main.py", "text": code}]
     plain = desk.run(task)
     assert plain.stdout.decode() == document["answer"] + "\n"
+    assert b"coverage" not in plain.stderr
     assert code.splitlines()[-1] in plain.stderr.decode()
 
 

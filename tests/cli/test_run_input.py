@@ -166,6 +166,13 @@ def test_a_directory_is_not_made_before_there_is_something_in_it(place):
     assert (place.cwd / "a/b/main.py").exists()
 
 
+def test_an_id_that_nobody_has_is_told_with_the_list(place):
+    for command in (["run", "--continue", "t_nope", "x"], ["run", "--resume", "t_nope"], ["runs", "show", "nope"]):
+        refused(call(place, *command), "there is no task", "glovebox runs list")
+    answer = call(place, "runs", "show", "--json", "nope")
+    assert json.loads(answer.stdout)["error"]["remedy"] == "glovebox runs list"
+
+
 def test_a_damaged_recording_is_named(place):
     (place.cwd / "x.rec").write_text("{}\n")
     refused(call(place, "run", "--replay", "x.rec"), "x.rec")

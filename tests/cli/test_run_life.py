@@ -130,6 +130,7 @@ def test_a_task_that_is_worked_on_is_left_alone(place):
         assert desk.runs()[0]["state"] == "running"
         assert b"worked on by another process" in desk.run("--resume", task, code=2).stderr
         assert b"worked on" in desk.call("runs rm", task).stderr
+        assert b"worked on by another process" in desk.call("runs answer", task, "yes").stderr
     finally:
         process.terminate()
         process.communicate(timeout=scripts.PATIENCE)
@@ -194,6 +195,13 @@ def test_the_first_difference_of_a_replay_is_told(place):
     answer = alone(place, "--replay", path)
     assert answer.returncode == 1
     assert b"diverges from its recording" in answer.stderr and b"step-1" in answer.stderr
+
+
+def test_a_recording_of_a_killed_task_says_so(place):
+    desk = Desk(place, scripts.program_rules(delay="2ms"))
+    stop_at(desk, "tests", signal.SIGKILL, "--record", "task.rec")
+    answer = alone(place, "--replay", "task.rec")
+    assert answer.returncode == 1 and b"the recording ends too early" in answer.stderr, answer
 
 
 # ---- waiting ------------------------------------------------------------------------------------
@@ -275,7 +283,7 @@ def test_a_task_goes_on_from_what_another_built(place):
     (place.cwd / "out/count.py").write_text("my own change\n")
     desk.write(scripts.program_rules())
     refused = desk.run("--continue", second["id"], "--out", "out", "once more", code=2)
-    assert b"is there already" in refused.stderr
+    assert b"you changed 'out/count.py' since" in refused.stderr
     assert (place.cwd / "out/count.py").read_text() == "my own change\n"
 
 
