@@ -19,6 +19,7 @@
 #include "base/dir.h"
 #include "base/err.h"
 #include "base/fd.h"
+#include "base/file.h"
 #include "base/id.h"
 #include "base/sys.h"
 #include "run/save.h"
@@ -307,29 +308,21 @@ static int open_beneath(int fd, const char *name, uint64_t flags)
     return sys_openat2(fd, name, &how);
 }
 
-/* 1: its contents; 0: there is none. */
-static int get_file(const struct folder *folder, const char *name, size_t max, struct buf *ret,
+/* 1: its contents, as much as the buf may have; 0: there is none. */
+static int get_file(const struct folder *folder, const char *name, struct buf *ret,
                     struct gb_err *err)
 {
     cleanup_close int fd = open_beneath(folder->fd, name, O_RDONLY);
-    struct stat st;
-    ssize_t n;
+    int r = fd < 0 ? -errno : file_read(fd, ret);
 
-    if (fd < 0 && errno == ENOENT)
+    if (r == -ENOENT)
         return 0;
-    if (fd < 0 || fstat(fd, &st) < 0)
-        return gb_fail_sys(err, "reading '%s/%s'", folder->path, name);
-    if (!S_ISREG(st.st_mode) || st.st_size > (off_t)max)
+    if (r == -EINVAL || r == -EFBIG)
         return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "'%s/%s' is no file of at most %zu bytes",
-                       folder->path, name, max);
-    if (buf_reserve(ret, (size_t)st.st_size) < 0)
-        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for '%s/%s'", folder->path, name);
-    n = fd_read_full(fd, ret->data, (size_t)st.st_size);
-    if (n < 0)
-        return gb_fail(err, (int)n, GB_BLAME_HOST, "reading '%s/%s': %s", folder->path, name,
-                       strerror((int)-n));
-    ret->len = (size_t)n;
-    ret->data[n] = '\0';
+                       folder->path, name, ret->max);
+    if (r < 0)
+        return gb_fail(err, r, GB_BLAME_HOST, "reading '%s/%s': %s", folder->path, name,
+                       strerror(-r));
     return 1;
 }
 
@@ -338,7 +331,7 @@ static int get_file(const struct folder *folder, const char *name, size_t max, s
 static int get_objective(const struct folder *folder, char **ret, struct gb_err *err)
 {
     cleanup_buf struct buf text = BUF_INIT(OBJECTIVE_MAX);
-    int r = get_file(folder, "objective.txt", OBJECTIVE_MAX, &text, err);
+    int r = get_file(folder, "objective.txt", &text, err);
 
     if (r == 0)
         return gb_fail(err, -ENOENT, GB_BLAME_CALLER,
@@ -355,7 +348,7 @@ static int get_objective(const struct folder *folder, char **ret, struct gb_err 
 int folder_get_checkpoint(struct folder *folder, struct checkpoint *ret, struct gb_err *err)
 {
     cleanup_buf struct buf text = BUF_INIT(CHECKPOINT_MAX);
-    int r = get_file(folder, "checkpoint.json", CHECKPOINT_MAX, &text, err);
+    int r = get_file(folder, "checkpoint.json", &text, err);
 
     if (r == 0)
         return get_objective(folder, &ret->objective, err);

@@ -6,11 +6,10 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/fd.h"
+#include "base/file.h"
 #include "json/bind.h"
 #include "store/digest.h"
 #include "store/store.h"
@@ -233,27 +232,19 @@ size_t recording_find(const struct recording *recording, const char *name)
     return recording->n;
 }
 
-/* The file has what it had when it was looked at; what is added meanwhile is left out. */
 static int read_whole(const char *path, struct buf *ret, struct gb_err *err)
 {
-    cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    struct stat st;
-    ssize_t n;
+    cleanup_close int fd = open(path, FILE_READING);
+    int r;
 
-    if (fd < 0 || fstat(fd, &st) < 0)
+    if (fd < 0)
         return gb_fail_sys(err, "opening it");
-    if (!S_ISREG(st.st_mode))
-        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "it is not a file");
-    if (st.st_size > RECORDING_MAX)
-        return gb_fail(err, -EFBIG, GB_BLAME_CALLER, "it has more than %d MiB",
-                       RECORDING_MAX >> 20);
-    if (buf_reserve(ret, (size_t)st.st_size) < 0)
-        return no_memory(err);
-    n = fd_read_full(fd, ret->data, (size_t)st.st_size);
-    if (n < 0)
-        return gb_fail(err, (int)n, GB_BLAME_HOST, "reading it: %s", strerror((int)-n));
-    ret->len = (size_t)n;
-    return 0;
+    r = file_read(fd, ret);
+    if (r == -EINVAL)
+        return gb_fail(err, r, GB_BLAME_CALLER, "it is not a file");
+    if (r == -EFBIG)
+        return gb_fail(err, r, GB_BLAME_CALLER, "it has more than %d MiB", RECORDING_MAX >> 20);
+    return r < 0 ? gb_fail(err, r, GB_BLAME_HOST, "reading it: %s", strerror(-r)) : 0;
 }
 
 int recording_parse(const char *text, size_t len, struct recording *ret, struct gb_err *err)

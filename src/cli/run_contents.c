@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "agent/checkpoint.h"
 #include "agent/folder.h"
@@ -14,7 +13,7 @@
 #include "agent/task.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/fd.h"
+#include "base/file.h"
 #include "cli/run_args.h"
 #include "cli/run_end.h"
 #include "cli/run_order.h"
@@ -31,26 +30,15 @@ static int no_memory(struct gb_err *err)
 
 int run_read_file(const char *path, struct buf *ret, struct gb_err *err)
 {
-    /* O_NONBLOCK: a fifo is refused below, not waited for. */
-    cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    struct stat st;
-    ssize_t n;
+    cleanup_close int fd = open(path, FILE_READING);
+    int r = fd < 0 ? -errno : file_read(fd, ret);
 
-    if (fd < 0 || fstat(fd, &st) < 0)
-        return gb_fail(err, -errno, GB_BLAME_CALLER, "%.200s: %s", path, strerror(errno));
-    if (!S_ISREG(st.st_mode))
-        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "%.200s: is no regular file", path);
-    if (st.st_size > RUN_FILE_MAX)
-        return gb_fail(err, -EFBIG, GB_BLAME_CALLER, "%.200s: files of a task may have %d MiB",
-                       path, RUN_FILE_MAX >> 20);
-    if (buf_reserve(ret, (size_t)st.st_size + 1) < 0)
-        return no_memory(err);
-    n = fd_read_full(fd, ret->data + ret->len, (size_t)st.st_size);
-    if (n < 0)
-        return gb_fail(err, (int)n, GB_BLAME_HOST, "%.200s: %s", path, strerror((int)-n));
-    ret->len += (size_t)n;
-    ret->data[ret->len] = '\0';
-    return 0;
+    if (fd >= 0 && r == -EINVAL)
+        return gb_fail(err, r, GB_BLAME_CALLER, "%.200s: is no regular file", path);
+    if (fd >= 0 && r == -EFBIG)
+        return gb_fail(err, r, GB_BLAME_CALLER, "%.200s: files of a task may have %d MiB", path,
+                       RUN_FILE_MAX >> 20);
+    return r < 0 ? gb_fail(err, r, GB_BLAME_CALLER, "%.200s: %s", path, strerror(-r)) : 0;
 }
 
 /* ---- where contents come from --------------------------------------------------------------- */

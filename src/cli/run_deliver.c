@@ -15,7 +15,7 @@
 #include "base/buf.h"
 #include "base/dir.h"
 #include "base/err.h"
-#include "base/fd.h"
+#include "base/file.h"
 #include "base/sys.h"
 #include "run/save.h"
 #include "store/digest.h"
@@ -300,24 +300,18 @@ int deliver_check(const char *dir, bool is_forced, char **ret, struct gb_err *er
 static int read_beneath(int fd, const char *path, struct buf *ret)
 {
     struct sys_open_how how = {
-        .flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
+        .flags = FILE_READING,
         .resolve = SYS_RESOLVE_BENEATH | SYS_RESOLVE_NO_SYMLINKS | SYS_RESOLVE_NO_MAGICLINKS,
     };
     cleanup_close int file = sys_openat2(fd, path, &how);
-    struct stat st;
-    ssize_t n;
+    int r;
 
     if (file < 0)
         return errno == ENOENT ? 0 : -errno;
-    if (fstat(file, &st) < 0 || !S_ISREG(st.st_mode) || (uint64_t)st.st_size > ret->max)
-        return -EEXIST;
-    if (buf_reserve(ret, (size_t)st.st_size) < 0)
-        return -ENOMEM;
-    n = fd_read_full(file, ret->data, (size_t)st.st_size);
-    if (n < 0)
-        return (int)n;
-    ret->len = (size_t)n;
-    return 1;
+    r = file_read(file, ret);
+    if (r == -EINVAL || r == -EFBIG)
+        r = -EEXIST;
+    return r < 0 ? r : 1;
 }
 
 static bool is_known(const char *path, const char *digest, char *const *known)

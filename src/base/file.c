@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* base/file.c - a file of moderate size, read whole. */
+#include "base/file.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "base/buf.h"
+#include "base/fd.h"
+
+int file_read(int fd, struct buf *ret)
+{
+    struct stat st;
+    ssize_t n;
+    int r;
+
+    if (fstat(fd, &st) < 0)
+        return -errno;
+    if (!S_ISREG(st.st_mode))
+        return -EINVAL;
+    if ((uint64_t)st.st_size > ret->max - ret->len)
+        return -EFBIG;
+    r = buf_reserve(ret, (size_t)st.st_size);
+    if (r < 0)
+        return r;
+    n = fd_read_full(fd, ret->data + ret->len, (size_t)st.st_size);
+    if (n < 0)
+        return (int)n;
+    ret->len += (size_t)n;
+    ret->data[ret->len] = '\0';
+    return 0;
+}
