@@ -180,6 +180,8 @@ void run_tell_end(struct view *view, const struct agent_outcome *outcome,
         tell_line(view, "run it", &run);
         tell_line(view, "test it", &test);
     }
+    if (outcome->answer && isatty(STDOUT_FILENO))
+        view_gap(view); /* the answer comes next, by itself */
 }
 
 int run_tell_answer(const char *answer, struct gb_err *err)

@@ -54,7 +54,7 @@ def test_a_question_is_answered_at_the_terminal(place):
         assert "Which one: six or seven?" in session.screen.text
         session.type("six it is\n")
         assert session.end() == 0
-    assert session.screen.text.rstrip().endswith("\n6")
+    assert session.screen.text.rstrip().endswith("\n\n6")
     assert desk.runs()[0]["state"] == "done"
 
 
