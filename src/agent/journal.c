@@ -25,6 +25,7 @@ struct journal {
     struct store *store; /* NULL: a replay */
     struct store_task task;
     struct recording recording;
+    bool has_done; /* an effect was begun that was not there */
     bool *is_used; /* of the recording's effects: asked for */
     struct gb_err divergence;
     struct recorder recorder;
@@ -307,6 +308,7 @@ int journal_do(struct journal *journal, const char *name, const void *input, siz
         return r;
     (void)pthread_mutex_lock(&journal->lock);
     r = recall_or_begin(journal, name, digest, ret, err);
+    journal->has_done = journal->has_done || r == 0;
     (void)pthread_mutex_unlock(&journal->lock);
     if (r != 0)
         return r;
@@ -322,6 +324,16 @@ bool journal_is_at_end(struct journal *journal)
         is_at_end = journal->is_used[i];
     (void)pthread_mutex_unlock(&journal->lock);
     return is_at_end;
+}
+
+bool journal_only_recalled(struct journal *journal)
+{
+    bool has_done;
+
+    (void)pthread_mutex_lock(&journal->lock);
+    has_done = journal->has_done;
+    (void)pthread_mutex_unlock(&journal->lock);
+    return !has_done;
 }
 
 bool journal_has(struct journal *journal, const char *name)

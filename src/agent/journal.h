@@ -48,5 +48,8 @@ int journal_do(struct journal *journal, const char *name, const void *input, siz
  * what it waited with when it was recorded. */
 bool journal_is_at_end(struct journal *journal);
 
+/* Was everything so far remembered?  True until the first effect is begun in this life. */
+bool journal_only_recalled(struct journal *journal);
+
 /* Is it there already?  For things shown to people only. */
 bool journal_has(struct journal *journal, const char *name);

@@ -52,12 +52,15 @@ static void transcribe(const struct task *task, const struct agent_event *event)
 void task_tell(struct task *task, const struct agent_event *event)
 {
     const struct agent_listener *listener = &task->spec->listener;
+    struct agent_event told = *event;
 
+    /* Whatever is told before the first new effect was told in a life before. */
+    told.is_remembered = event->is_remembered || journal_only_recalled(task->spec->journal);
     (void)pthread_mutex_lock(&task->lock);
     if (task->spec->folder && is_for_transcript(event))
         transcribe(task, event);
     if (listener->hear)
-        listener->hear(listener->user, event);
+        listener->hear(listener->user, &told);
     (void)pthread_mutex_unlock(&task->lock);
 }
 

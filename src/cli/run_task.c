@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -469,9 +470,19 @@ static void remember_failure(const struct run_session *session, int r, const str
         (void)store_task_state(session->store, session->task.id, TASK_RUNNING, summary.data, NULL);
 }
 
+/* What fails after the signal fails of it, whatever it calls that. */
+static bool is_cancelled(const struct run_session *session)
+{
+    struct pollfd wait = { .fd = session->signals, .events = POLLIN };
+
+    return poll(&wait, 1, 0) == 1;
+}
+
 /* What was done is in the journal. */
 static int end_failed(struct run_session *session, int r, struct gb_err *err)
 {
+    if (session->journal && is_cancelled(session))
+        r = -ECANCELED;
     if (session->has_view)
         view_pause(&session->view);
     if (session->lock_fd < 0 && !(session->args->replay && r == -ESTALE))

@@ -49,6 +49,18 @@ def test_nothing_is_asked_twice(place):
     assert desk.document("--resume", task)["outcome"] == "passed"
 
 
+def test_what_is_told_once_more_says_so(place):
+    desk = Desk(place, scripts.mended_rules(delay="2ms"))
+    task, *_ = stop_at(desk, "attempt", signal.SIGKILL)
+    lines = scripts.events(desk.run("--resume", task, "--jsonl").stdout.decode())
+    again = [line.get("remembered", False) for line in lines]
+    new = again.index(False)
+    assert {"begin", "contract", "tests"} <= {line["event"] for line in lines[:new]}
+    assert not any(again[new:]) and "text" in {line["event"] for line in lines[new:]}
+    fresh = scripts.events(desk.run("--jsonl", TASK).stdout.decode())
+    assert not any("remembered" in line for line in fresh)
+
+
 def test_cancelling_says_how_to_go_on(place):
     desk = Desk(place, scripts.program_rules(delay="50ms"))
     task, code, out, err = stop_at(desk, "text", signal.SIGINT)
@@ -133,8 +145,8 @@ def test_a_task_that_is_worked_on_is_left_alone(place):
         assert b"worked on by another process" in desk.call("runs answer", task, "yes").stderr
     finally:
         process.terminate()
-        process.communicate(timeout=scripts.PATIENCE)
-    assert process.returncode == 130
+        said = process.communicate(timeout=scripts.PATIENCE)
+    assert process.returncode == 130, said
 
 
 # ---- record and replay --------------------------------------------------------------------------
