@@ -166,6 +166,8 @@ int answer_make(struct task *task, struct gb_err *err)
     bool is_done = false;
     int r = 0;
 
+    if (task->spec->candidates > 1)
+        task_note(task, "an answer has no tests to compare several by: one program is written");
     while (r == 0 && !is_done && task_may(task, BUDGET_ATTEMPTS, &over) == 0) {
         budget_spend_attempt(&task->budget);
         r = one_attempt(task, &going, ++task->out->attempts, &is_done, err);

@@ -31,10 +31,20 @@ const char *opt_default(const struct opt *opt)
     return *value ? value : NULL;
 }
 
+/* --objective_file may be written --objective-file. */
+static bool is_name(const char *own, const char *name, size_t len)
+{
+    size_t i = 0;
+
+    while (i < len && own[i] && (own[i] == name[i] || (own[i] == '_' && name[i] == '-')))
+        i++;
+    return i == len && !own[i];
+}
+
 static const struct opt *find_long(const struct opt *table, const char *name, size_t len)
 {
     for (; table->type; table++)
-        if (strncmp(opt_name(table), name, len) == 0 && !opt_name(table)[len])
+        if (is_name(opt_name(table), name, len))
             return table;
     return NULL;
 }

@@ -39,6 +39,11 @@ def test_a_computed_answer_takes_two_calls_and_stands_alone_on_stdout(place, tas
     assert code.splitlines()[-1] in plain.stderr.decode()
 
 
+def test_an_answer_is_not_compared_with_others(place):
+    answer = Desk(place, scripts.answer_rules("print(1)\n")).run("--candidates", "3", "one")
+    assert answer.stdout == b"1\n" and b"one program is written" in answer.stderr
+
+
 def test_what_needs_no_code_is_answered_in_one_call(place):
     desk = Desk(place, [scripts.rule(scripts.plan(action="finish", answer="Paris, of course."),
                                      system="You plan")])

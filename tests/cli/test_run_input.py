@@ -65,7 +65,7 @@ def test_a_task_comes_from_stdin_from_a_file_and_as_an_option(desk):
     assert desk.run("-", stdin=b"one\n").stdout == b"1\n"
     (desk.place.cwd / "task.txt").write_text("from a file\n")
     desk.run("--objective_file", "task.txt")
-    desk.run("--objective", "as an option", "--objective_file", "task.txt")
+    desk.run("--objective", "as an option", "--objective-file", "task.txt")
     desk.run("--", "-begins with a dash")
     assert [run["objective"] for run in desk.runs()] == [
         "-begins with a dash", "as an option", "from a file\n", "one\n"]
