@@ -20,6 +20,7 @@ from typing import Any, Callable, Iterator, Union
 FILES_MAX = 200
 BYTES_MAX = 1 << 20
 FINDINGS_MAX = 100
+TEXT_MAX = 1000
 LINT_SECONDS = 20
 
 Finding = dict[str, Any]
@@ -443,6 +444,17 @@ def is_constant(function: Function) -> bool:
     return len(body) == 1 and returns_literal(body)
 
 
+def bounded(value: Any) -> Any:
+    """The code decides how much there is to say about it, and in which characters."""
+    if isinstance(value, str):
+        return value[:TEXT_MAX].encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, list):
+        return [bounded(item) for item in value[:FINDINGS_MAX]]
+    if isinstance(value, dict):
+        return {key: bounded(item) for key, item in value.items()}
+    return value
+
+
 def check(folder: str, contract: dict[str, Any]) -> dict[str, Any]:
     trees, problems = parse_all(read_all(folder))
     report: dict[str, Any] = {"syntax": problems, "interface": [], "missing_modules": [],
@@ -475,7 +487,7 @@ def main(argv: list[str]) -> None:
             folder = word
     if not os.path.isdir(folder):
         sys.exit("judge_check: name the directory of the code")
-    print(json.dumps(check(os.path.abspath(folder), contract)))
+    print(json.dumps(bounded(check(os.path.abspath(folder), contract))))
 
 
 if __name__ == "__main__":

@@ -383,6 +383,8 @@ void build_keep_report(const struct task *task, unsigned iteration,
     for (size_t i = 0; i < report->n_rows; i++) {
         const struct judge_row *row = &report->rows[i];
 
+        if (row->is_withdrawn)
+            continue;
         text.is_timed_out |= row->result == TEST_TIMEOUT;
         (void)buf_printf(&table, "%-8s %s%s%s\n", test_result_name(row->result), row->id,
                          row->message ? ": " : "", row->message ? row->message : "");

@@ -87,7 +87,8 @@ static void tell_report(struct task *task, const struct judge_report *report, bo
             .is_remembered = true,
         };
 
-        task_tell(task, &row);
+        if (!report->rows[i].is_withdrawn)
+            task_tell(task, &row);
     }
     task_tell(task, &event);
 }
@@ -116,11 +117,8 @@ int build_judge(struct task *task, const char *name, const struct agent_files *c
 
 int build_score(const struct judge_report *report)
 {
-    int n = 0;
+    size_t passed;
 
-    if (report->outcome == OUTCOME_TAMPERED)
-        return -1;
-    for (size_t i = 0; i < report->n_rows; i++)
-        n += report->rows[i].result == TEST_PASSED;
-    return n;
+    (void)judge_report_count(report, &passed);
+    return report->outcome == OUTCOME_TAMPERED ? -1 : (int)passed;
 }

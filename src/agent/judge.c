@@ -141,6 +141,7 @@ int judging_begin(struct judging *j, const struct judge_spec *spec, struct judge
 
         report->rows[i].id = strdup(test->id);
         report->rows[i].result = test->is_withdrawn ? TEST_SKIPPED : TEST_ERROR;
+        report->rows[i].is_withdrawn = test->is_withdrawn;
         j->notes[i].test = test;
         report->n_rows = i + 1;
         if (!report->rows[i].id)

@@ -18,7 +18,7 @@
 #include "agent/fence.h"
 #include "base/cleanup.h"
 
-#define GIVEN_CASE "example " /* begins the name of a case that the task itself gives */
+#define GIVEN_CASE "example " /* and its number: the name of a case that the task itself gives */
 
 struct box_spec;
 struct buf;
@@ -69,7 +69,8 @@ struct judge_row {
     char *detail;  /* more lines, bounded; may be NULL */
     uint64_t ms;
     uint64_t memory_bytes;
-    bool is_suspect;  /* an equality that only the code vouches for */
+    bool is_withdrawn; /* was not run, counts nowhere */
+    bool is_suspect;   /* an equality that only the code vouches for */
     bool is_together; /* ran in the code's own process: mocks inside of it; such tests alone make no
                          pass */
     char *seen;       /* digest of what the code did there, however it was judged; solutions that
@@ -128,6 +129,8 @@ struct judge_spec {
     size_t n_inputs;
     unsigned jobs; /* boxes at a time */
     int cancel_fd;
+    uint64_t deadline_ns; /* no box begins after it or runs beyond it; what was not run for that is
+                             a timeout.  0, CLOCK_NEVER_NS: none */
     const struct judge_mutation *known; /* of the same code with fewer tests: what was killed stays
                                            so and is not run again; may be NULL */
     /* A test has ended; may be NULL.  Called under a lock, from any thread. */
@@ -136,9 +139,9 @@ struct judge_spec {
 };
 
 /* Fills items from files and cases: every test with its class and origin (GIVEN_FILE's, and cases
- * whose name begins with GIVEN_CASE, are given; of the others every third is held back, by their
- * order).  A set that does not load, or has a test without a class, is an error for the model that
- * wrote it (-EINVAL).  Withdrawn tests stay so.  spec->code is not looked at. */
+ * that have the number of an example of the contract, are given; of the others every third is held
+ * back, by their order).  A set that does not load, or has a test without a class, is an error for
+ * the model that wrote it (-EINVAL).  Withdrawn tests stay so.  spec->code is not looked at. */
 int judge_collect(const struct judge_spec *spec, struct judge_tests *tests, struct gb_err *err);
 
 /* 0 whatever the outcome; negative when it could not be told (no box, cancelled). */
@@ -189,7 +192,7 @@ struct judge_mutation {
     double score; /* killed / all that count; negative: nothing to mutate */
 };
 
-/* At most 40 mutants and ten seconds. */
+/* At most 40 mutants and ten seconds, all in all. */
 int judge_mutate(const struct judge_spec *spec, struct judge_mutation *ret, struct gb_err *err);
 
 const char *outcome_name(enum outcome outcome);
@@ -198,8 +201,10 @@ const char *test_class_name(enum test_class class);
 const char *test_origin_name(enum test_origin origin);
 const char *test_result_name(enum test_result result);
 
-/* The row of a test; NULL when nothing was run. */
+/* The row of a test; NULL when it has none: it was withdrawn, or nothing was run. */
 const struct judge_row *judge_report_row(const struct judge_report *report, const char *id);
+/* How many tests count, and have passed. */
+size_t judge_report_count(const struct judge_report *report, size_t *ret_passed);
 
 /* As JSON and back. */
 int judge_report_text(const struct judge_report *report, struct buf *ret);

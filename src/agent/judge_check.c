@@ -194,6 +194,7 @@ static int run_python(const struct judge_spec *spec, const struct load *load,
         .argv = argv,
         .keep = OUT_KEEP,
         .cancel_fd = spec->cancel_fd,
+        .deadline_ns = spec->deadline_ns,
     };
     int r = trial_run(&trial, ret, err);
 
@@ -262,6 +263,30 @@ static int check_failed(const struct judge_spec *spec, const struct trial_end *e
     return ret->summary ? 0 : judge_no_memory(err);
 }
 
+/* So much, or so strange, that it cannot be read: no text of a sane size makes that. */
+static int check_unreadable(struct check *ret, struct gb_err *err)
+{
+    check_clear(ret);
+    ret->diagnosis = DIAGNOSIS_SYNTAX;
+    ret->summary =
+        strdup("The code cannot be checked: what there is to say about it has no end.\n");
+    return ret->summary ? 0 : judge_no_memory(err);
+}
+
+static int check_answer(const struct judge_spec *spec, const struct trial_end *end,
+                        struct check *ret, struct gb_err *err)
+{
+    int r;
+
+    if (end->is_late)
+        return 0; /* the tests will have no time either, and say so */
+    if (end->verdict != VERDICT_OK)
+        return check_failed(spec, end, ret, err);
+    r = end->is_cut[1] ? -EMSGSIZE
+                       : check_read(end->out.data ? end->out.data : "", end->out.len, ret, err);
+    return r < 0 && r != -ENOMEM ? check_unreadable(ret, err) : r;
+}
+
 int check_code(const struct judge_spec *spec, struct check *ret, struct gb_err *err)
 {
     const char *const argv[] = { "python3",    "-I",          "-B",     guest_path(GUEST_CHECK),
@@ -275,10 +300,8 @@ int check_code(const struct judge_spec *spec, struct check *ret, struct gb_err *
     if (load_check(spec, &load, &contract) < 0)
         return judge_no_memory(err);
     r = run_python(spec, &load, argv, &end, err);
-    if (r == 0 && end.verdict != VERDICT_OK)
-        r = check_failed(spec, &end, ret, err);
-    else if (r == 0)
-        r = check_read(end.out.data ? end.out.data : "", end.out.len, ret, err);
+    if (r == 0)
+        r = check_answer(spec, &end, ret, err);
     trial_end_clear(&end);
     if (r == 0 && ret->diagnosis == DIAGNOSIS_MODULE)
         r = add_available(spec, &ret->summary, err);

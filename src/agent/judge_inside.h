@@ -63,7 +63,8 @@ struct program {
     size_t n_steps;
     const char **argv; /* what starts it; borrowed strings, NULL-terminated */
     char *const *env;
-    struct load load; /* what every box has */
+    struct load load; /* what every box has: inputs, code, what was built of it */
+    size_t n_inputs;
 };
 
 /* ---- one solution and its tests ------------------------------------------------------------- */
@@ -129,8 +130,8 @@ int judge_cancelled(struct gb_err *err);
 int program_prepare(const struct judge_spec *spec, struct program *ret,
                     enum diagnosis *ret_diagnosis, char **ret_summary, struct gb_err *err);
 int program_start(const struct program *program, const struct load *load, char *const *args,
-                  const void *input, size_t input_len, uint64_t wall_ms, int cancel_fd,
-                  struct trial_end *ret, struct gb_err *err);
+                  const void *input, size_t input_len, uint64_t wall_ms,
+                  const struct judge_spec *spec, struct trial_end *ret, struct gb_err *err);
 void program_clear(struct program *program);
 
 /* One case: 1 passed, 0 not.  row and note may be NULL. */

@@ -189,6 +189,7 @@ static struct trial_spec trial_of(const struct judge_spec *spec, const struct bo
         .argv = words->argv,
         .keep = keep,
         .cancel_fd = spec->cancel_fd,
+        .deadline_ns = spec->deadline_ns,
     };
 }
 

@@ -351,7 +351,8 @@ static int meet_program(struct mutation *m, const struct agent_files *code, enum
 
     spec.code = code;
     r = program_prepare(&spec, &program, &ignored, &summary, err);
-    r = r < 0 ? r : 1;
+    if (r == 0)
+        r = summary ? 0 : 1; /* what does not come so far has been noticed */
     for (size_t i = 0; r > 0 && i < m->cases.n; i++) {
         struct program_case item = m->cases.items[i];
 
@@ -363,10 +364,8 @@ static int meet_program(struct mutation *m, const struct agent_files *code, enum
         r = program_meet(&program, &spec, &item, NULL, NULL, err);
     }
     program_clear(&program);
-    if (r == 0)
-        *ret = FATE_KILLED;
-    else if (r > 0 && left_ms(m) > 0)
-        *ret = FATE_ALIVE;
+    if (r >= 0 && left_ms(m) > 0)
+        *ret = r > 0 ? FATE_ALIVE : FATE_KILLED;
     return r < 0 ? r : 0;
 }
 
@@ -475,18 +474,27 @@ static int mutate(struct mutation *m, struct judge_mutation *ret, struct gb_err 
     return r < 0 ? r : tell(m, ret, err);
 }
 
-int judge_mutate(const struct judge_spec *spec, struct judge_mutation *ret, struct gb_err *err)
+/* One deadline for every box there is: of the mutator, of measuring, of the mutants. */
+static uint64_t deadline_of(const struct judge_spec *spec)
 {
+    uint64_t own_ns = clock_after_ms(ALL_MS);
+
+    return spec->deadline_ns > 0 && spec->deadline_ns < own_ns ? spec->deadline_ns : own_ns;
+}
+
+int judge_mutate(const struct judge_spec *asked, struct judge_mutation *ret, struct gb_err *err)
+{
+    struct judge_spec spec = *asked;
     struct mutation m = {
-        .spec = spec,
-        .deadline_ns = clock_after_ms(ALL_MS),
+        .spec = &spec,
         .ids = BUF_INIT(IDS_MAX),
         .lock = PTHREAD_MUTEX_INITIALIZER,
     };
     int r;
 
     *ret = (struct judge_mutation){ .score = -1 };
-    if (strcmp(spec->contract->language, "python") != 0)
+    m.deadline_ns = spec.deadline_ns = deadline_of(asked);
+    if (strcmp(spec.contract->language, "python") != 0)
         return 0;
     r = mutate(&m, ret, err);
     for (size_t i = 0; i < m.n; i++)

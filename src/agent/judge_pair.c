@@ -142,6 +142,8 @@ static struct trial_end own_end(const struct trial_end *end)
     struct trial_end own = { .end = end->end };
     struct run_facts facts = run_facts_of(&end->end);
 
+    if (end->is_late)
+        return *end;
     if (facts.cause == KILL_CAUSE_CANCEL)
         facts.cause = KILL_CAUSE_NONE;
     own.verdict = verdict_of(&facts);

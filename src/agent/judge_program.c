@@ -22,7 +22,7 @@
 
 #define OUT_KEEP     (1 << 20)
 #define OUT_SHOWN    1500
-#define SUMMARY_MAX  (16 << 10)
+#define SUMMARY_MAX  (64 << 10) /* of both streams of a compiler, each byte told in five */
 #define INPUT_MAX    (CASE_REPEATED_MAX + 1)
 #define DETAIL_MAX   (8 << 10)
 #define COMPILE_SEEN 6000
@@ -108,6 +108,8 @@ static int compile_failed(const struct program *program, const struct language *
 {
     cleanup_buf struct buf text = BUF_INIT(SUMMARY_MAX);
 
+    if (end->is_late)
+        return 0; /* nor will it be started: each test has no time either, and says so */
     if (end->end.exec_error == ENOENT)
         return gb_fail(err, -ENOENT, GB_BLAME_CALLER,
                        "no %s for %s in the box" GB_REMEDY
@@ -123,6 +125,16 @@ static int compile_failed(const struct program *program, const struct language *
     words_output(&text, "and", end->out.data, end->out.len, COMPILE_SEEN);
     *ret_summary = buf_take(&text);
     return *ret_summary ? 0 : judge_no_memory(err);
+}
+
+static int build_refused(const struct trial_end *end, enum diagnosis *ret_diagnosis,
+                         char **ret_summary, struct gb_err *err)
+{
+    *ret_diagnosis = DIAGNOSIS_SYNTAX;
+    return asprintf(ret_summary, "It compiles, but what comes of that cannot be used: %s.\n",
+                    end->refused.msg) < 0
+               ? judge_no_memory(err)
+               : 0;
 }
 
 /* Once, in a box; what came of it is put into each other box. */
@@ -145,6 +157,7 @@ static int compile(const struct judge_spec *spec, const struct language *languag
         .env = (const char *const *)program->env,
         .keep = OUT_KEEP,
         .cancel_fd = spec->cancel_fd,
+        .deadline_ns = spec->deadline_ns,
         .get = &get,
         .get_ops = &fetch_ops,
         .get_user = &fetch,
@@ -164,7 +177,9 @@ static int compile(const struct judge_spec *spec, const struct language *languag
         r = judge_cancelled(err);
     else if (end.verdict != VERDICT_OK)
         r = compile_failed(program, language, &end, ret_diagnosis, ret_summary, err);
-    for (size_t i = 0; r == 0 && i < built.n; i++) {
+    else if (end.refused.code < 0)
+        r = build_refused(&end, ret_diagnosis, ret_summary, err);
+    for (size_t i = 0; r == 0 && !*ret_summary && i < built.n; i++) {
         r = load_take(&program->load, built.files[i].path, built.files[i].mode,
                       take_ptr(built.own[i].bytes), (size_t)built.files[i].size);
         if (r < 0)
@@ -265,7 +280,10 @@ int program_prepare(const struct judge_spec *spec, struct program *ret,
     if (r < 0)
         return r;
     ret->env = ret->steps[0].env;
-    if (load_inputs(&ret->load, spec) < 0 || load_files(&ret->load, "", spec->code) < 0)
+    if (load_inputs(&ret->load, spec) < 0)
+        return judge_no_memory(err);
+    ret->n_inputs = ret->load.n;
+    if (load_files(&ret->load, "", spec->code) < 0)
         return judge_no_memory(err);
     if (ret->n_steps > 1)
         r = compile(spec, language, ret, ret_diagnosis, ret_summary, err);
@@ -303,8 +321,8 @@ static const char **join(const char **argv, char *const *args)
 }
 
 int program_start(const struct program *program, const struct load *load, char *const *args,
-                  const void *input, size_t input_len, uint64_t wall_ms, int cancel_fd,
-                  struct trial_end *ret, struct gb_err *err)
+                  const void *input, size_t input_len, uint64_t wall_ms,
+                  const struct judge_spec *spec, struct trial_end *ret, struct gb_err *err)
 {
     cleanup_free const char **argv = join(program->argv, args);
     struct box_spec box = program->box;
@@ -317,7 +335,8 @@ int program_start(const struct program *program, const struct load *load, char *
         .input = input,
         .input_len = input_len,
         .keep = OUT_KEEP,
-        .cancel_fd = cancel_fd,
+        .cancel_fd = spec->cancel_fd,
+        .deadline_ns = spec->deadline_ns,
     };
     int r;
 
@@ -334,15 +353,29 @@ int program_start(const struct program *program, const struct load *load, char *
 
 /* ---- one case ------------------------------------------------------------------------------- */
 
+/* Is it the code's, or was it built?  The inputs come first in what a program has. */
+static bool is_programs(const struct program *program, const struct judge_spec *spec,
+                        const char *path)
+{
+    if (agent_files_find(spec->code, path))
+        return true;
+    for (size_t i = program->n_inputs; i < program->load.n; i++)
+        if (strcmp(program->load.files[i].path, path) == 0)
+            return true;
+    return false;
+}
+
 /* Files of the case, over the inputs and below the code. */
 static int case_load(const struct program *program, const struct judge_spec *spec,
                      const struct program_case *item, struct load *ret)
 {
-    int r = load_inputs(ret, spec);
+    int r = load_copy(ret, &program->load);
 
     for (size_t i = 0; r == 0 && item->files[i]; i += 2)
-        r = load_add(ret, "", item->files[i], 0644, item->files[i + 1], strlen(item->files[i + 1]));
-    return r < 0 ? r : load_copy(ret, &program->load);
+        if (!is_programs(program, spec, item->files[i]))
+            r = load_add(ret, "", item->files[i], 0644, item->files[i + 1],
+                         strlen(item->files[i + 1]));
+    return r;
 }
 
 /* What it did, whatever was expected: exit code, output, or that it did not end by itself. */
@@ -414,7 +447,7 @@ static int fill_row(const struct trial_end *end, int verdict, enum diagnosis dia
                                                    : TEST_FAILED;
     row->ms = end->end.wall_ns / NS_PER_MS;
     row->memory_bytes = end->end.memory_peak;
-    if (case_seen_digest(end, &row->seen, err) < 0)
+    if (!end->is_late && case_seen_digest(end, &row->seen, err) < 0)
         return err->code;
     if (verdict > 0)
         return 0;
@@ -444,7 +477,7 @@ int program_meet(const struct program *program, const struct judge_spec *spec,
     if (item->timeout_ms < limited.box.limits.wall_ms)
         limited.box.limits.wall_ms = item->timeout_ms;
     r = program_start(&limited, item->files[0] ? &load : &program->load, item->argv, input.data,
-                      input.len, item->timeout_ms, spec->cancel_fd, &end, err);
+                      input.len, item->timeout_ms, spec, &end, err);
     verdict = r < 0 ? r : judge_end(&limited, item, &end, &why, &diagnosis);
     if (r == 0 && verdict < 0)
         r = judge_no_memory(err);
@@ -476,6 +509,19 @@ static int check_case_files(const struct judge_spec *spec, const struct program_
     return 0;
 }
 
+/* By the very names that the contract's examples have: a tester may call a case as it likes. */
+static bool is_given(const struct contract *contract, const char *name)
+{
+    char given[64];
+
+    for (size_t i = 0; i < contract->n_examples; i++) {
+        (void)snprintf(given, sizeof(given), GIVEN_CASE "%zu", i + 1);
+        if (strcmp(name, given) == 0)
+            return true;
+    }
+    return false;
+}
+
 static int collect(const struct judge_spec *spec, struct judge_tests *tests, struct gb_err *err)
 {
     cleanup_cases struct program_cases cases = { 0 };
@@ -495,7 +541,7 @@ static int collect(const struct judge_spec *spec, struct judge_tests *tests, str
             .id = cases.items[i].name,
             .has_class = true,
             .class = cases.items[i].class,
-            .is_given = strncmp(cases.items[i].name, GIVEN_CASE, strlen(GIVEN_CASE)) == 0,
+            .is_given = is_given(spec->contract, cases.items[i].name),
         };
     return judge_items(tests, found, cases.n, err);
 }

@@ -113,6 +113,11 @@ bool words_end(const struct trial_end *end, const struct limits *limits, struct 
     char text[NUM_TEXT_MAX];
     const char *name;
 
+    if (end->is_late) {
+        *ret_diagnosis = DIAGNOSIS_TIMEOUT;
+        (void)buf_puts(ret, "it had no time left: that of the whole task is over");
+        return true;
+    }
     for (size_t i = 0; i < N_ELEMENTS(ends); i++) {
         if (end->verdict != ends[i].verdict)
             continue;

@@ -9,7 +9,8 @@
 #include "run/run.h"
 
 #define OUT_SHOWN   4000
-#define SUMMARY_MAX (32 << 10)
+#define SUMMARY_MAX (64 << 10)          /* of both streams, each byte told in five */
+#define KEEP_MAX    ((size_t)256 << 10) /* of each stream: in JSON a byte may take six */
 
 /* Exit codes of a program that did not end by itself, as shells have them. */
 static int exit_code(const struct trial_end *end)
@@ -46,9 +47,10 @@ static int explain(const struct judge_spec *spec, const struct trial_end *end,
     return ret->summary ? 0 : judge_no_memory(err);
 }
 
-static char *bytes_of(struct buf *buf, size_t *ret_len)
+static char *bytes_of(struct buf *buf, size_t *ret_len, bool *is_cut)
 {
-    *ret_len = buf->len;
+    *is_cut = *is_cut || buf->len > KEEP_MAX;
+    *ret_len = buf->len < KEEP_MAX ? buf->len : KEEP_MAX;
     return buf->len > 0 ? buf_take(buf) : strdup("");
 }
 
@@ -65,8 +67,8 @@ static int fill(const struct judge_spec *spec, struct trial_end *end, struct jud
     r = explain(spec, end, ret, err);
     if (r < 0)
         return r;
-    ret->out = bytes_of(&end->out, &ret->out_len);
-    ret->errors = bytes_of(&end->err, &ret->errors_len);
+    ret->out = bytes_of(&end->out, &ret->out_len, &ret->is_cut);
+    ret->errors = bytes_of(&end->err, &ret->errors_len, &ret->is_cut);
     return ret->out && ret->errors ? 0 : judge_no_memory(err);
 }
 
@@ -108,7 +110,7 @@ int judge_try(const struct judge_spec *spec, char *const *args, const char *inpu
         r = fill_unrun(ret, err);
     else if (r == 0)
         r = program_start(&program, &program.load, args, input, input_len,
-                          spec->box->limits.wall_ms, spec->cancel_fd, &end, err);
+                          spec->box->limits.wall_ms, spec, &end, err);
     if (r == 0 && !ret->out)
         r = fill(spec, &end, ret, err);
     trial_end_clear(&end);

@@ -168,6 +168,7 @@ static void write_row(struct json_writer *w, const struct judge_row *row)
     json_put_str(w, "detail", row->detail);
     json_put_u64(w, "ms", row->ms);
     json_put_u64(w, "memory_bytes", row->memory_bytes);
+    json_put_bool(w, "withdrawn", row->is_withdrawn);
     json_put_bool(w, "suspect", row->is_suspect);
     json_put_bool(w, "together", row->is_together);
     json_put_str(w, "seen", row->seen);
@@ -184,6 +185,7 @@ static int read_row(const struct json_value *object, struct judge_row *ret)
     read_str(&in, "detail", &ret->detail);
     read_number(&in, "ms", &ret->ms);
     read_number(&in, "memory_bytes", &ret->memory_bytes);
+    read_flag(&in, "withdrawn", &ret->is_withdrawn);
     read_flag(&in, "suspect", &ret->is_suspect);
     read_flag(&in, "together", &ret->is_together);
     read_str(&in, "seen", &ret->seen);
@@ -250,8 +252,20 @@ const struct judge_row *judge_report_row(const struct judge_report *report, cons
 {
     for (size_t i = 0; i < report->n_rows; i++)
         if (strcmp(report->rows[i].id, id) == 0)
-            return &report->rows[i];
+            return report->rows[i].is_withdrawn ? NULL : &report->rows[i];
     return NULL;
+}
+
+size_t judge_report_count(const struct judge_report *report, size_t *ret_passed)
+{
+    size_t n = 0;
+
+    *ret_passed = 0;
+    for (size_t i = 0; i < report->n_rows; i++) {
+        n += !report->rows[i].is_withdrawn;
+        *ret_passed += report->rows[i].result == TEST_PASSED;
+    }
+    return n;
 }
 
 void judge_report_clear(struct judge_report *report)

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/fd.h"
 #include "run/environment.h"
@@ -38,6 +39,8 @@ struct trial {
     int stdout_fd; /* -1: kept */
     int cancel_fd;
     struct stream streams[3];
+    struct limits limits;
+    bool is_shortened; /* the deadline comes before the wall limit */
     int r;
     struct gb_err err;
 };
@@ -101,17 +104,35 @@ static void straighten(struct stream *stream)
     reverse(ring, stream->ring);
 }
 
-static void note_exec_error(struct trial *t)
+/* Ends as if a shell had tried to start it. */
+static void end_unstarted(struct trial *t, uint32_t code, const char *what, const char *why)
 {
-    struct box_run_end *end = &t->end->end;
     char line[512];
-    int n =
-        snprintf(line, sizeof(line), "%.400s: %s\n", t->spec->argv[0], strerror(end->exec_error));
+    int n = snprintf(line, sizeof(line), "%.200s: %.280s\n", what, why);
 
-    end->has_exited = true;
-    end->code = end->exec_error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_USABLE;
+    t->end->end.has_exited = true;
+    t->end->end.code = code;
     if (n > 0 && (size_t)n <= t->spec->keep)
         (void)buf_add(&t->end->err, line, (size_t)n);
+}
+
+static void note_exec_error(struct trial *t)
+{
+    int code = t->end->end.exec_error;
+
+    end_unstarted(t, code == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_USABLE, t->spec->argv[0],
+                  strerror(code));
+}
+
+/* Names that cannot be: "a" and "a/b".  That is no fault of the box. */
+static bool is_about_paths(int r)
+{
+    static const int codes[] = { EEXIST, ENOTDIR, EISDIR, ENAMETOOLONG, ELOOP, EINVAL };
+
+    for (size_t i = 0; i < N_ELEMENTS(codes); i++)
+        if (r == -codes[i])
+            return true;
+    return false;
 }
 
 static int run_in(struct trial *t, struct box *box, bool is_planted)
@@ -120,7 +141,7 @@ static int run_in(struct trial *t, struct box *box, bool is_planted)
     struct box_run_spec spec = {
         .argv = t->spec->argv,
         .cwd = BOX_WORKSPACE,
-        .limits = t->spec->box->limits,
+        .limits = t->limits,
         .stdin_fd = t->stdin_fd,
         .cancel_fd = t->cancel_fd,
         .output = keep,
@@ -133,6 +154,11 @@ static int run_in(struct trial *t, struct box *box, bool is_planted)
 
     if (!is_planted && t->spec->n_files > 0)
         r = box_put(box, BOX_WORKSPACE, t->spec->files, t->spec->n_files, &mark, &t->err);
+    if (is_about_paths(r)) {
+        end_unstarted(t, EXIT_NOT_USABLE, "files", t->err.msg);
+        t->end->end.disk_free = t->end->end.inodes_free = UINT64_MAX;
+        return 0;
+    }
     if (r < 0)
         return r;
     r = run_env_make(&env, box_path(box), BOX_WORKSPACE, NULL, t->spec->env);
@@ -151,6 +177,37 @@ static void note_verdict(struct trial *t)
     struct run_facts facts = run_facts_of(&t->end->end);
 
     t->end->verdict = verdict_of(&facts);
+    t->end->is_late = t->is_shortened && t->end->verdict == VERDICT_TIMEOUT;
+}
+
+/* Shortens what it may take to what is left; false: nothing is. */
+static bool has_time(struct trial *t)
+{
+    uint64_t deadline_ns = t->spec->deadline_ns;
+    uint64_t now = clock_now_ns();
+    uint64_t left_ms;
+
+    t->limits = t->spec->box->limits;
+    if (deadline_ns == 0 || deadline_ns == CLOCK_NEVER_NS)
+        return true;
+    if (now >= deadline_ns)
+        return false;
+    left_ms = (deadline_ns - now) / NS_PER_MS + 1;
+    t->is_shortened = left_ms < t->limits.wall_ms;
+    if (t->is_shortened)
+        t->limits.wall_ms = left_ms;
+    return true;
+}
+
+/* What a program has built may be anything, such as too much. */
+static int get(struct trial *t, struct box *box)
+{
+    int r = box_get(box, t->spec->get, t->spec->get_ops, t->spec->get_user, &t->err);
+
+    if (r == 0 || r == -ENOMEM || t->err.blame != GB_BLAME_CALLER)
+        return r;
+    t->end->refused = t->err;
+    return 0;
 }
 
 /* A lone small file goes into the box as it is built, which saves a process and a round trip. */
@@ -170,6 +227,12 @@ static void run_trial(struct trial *t)
 
     t->streams[1].buf = &t->end->out;
     t->streams[2].buf = &t->end->err;
+    if (!has_time(t)) {
+        t->end->verdict = VERDICT_TIMEOUT;
+        t->end->is_late = true;
+        return;
+    }
+    spec.limits = t->limits;
     spec.ttl_ms = spec.limits.wall_ms + TTL_SLACK_MS;
     if (is_planted)
         spec.seed = &t->spec->files[0];
@@ -180,7 +243,7 @@ static void run_trial(struct trial *t)
     if (t->r == 0) {
         note_verdict(t);
         if (t->spec->get && t->end->verdict == VERDICT_OK)
-            t->r = box_get(box, t->spec->get, t->spec->get_ops, t->spec->get_user, &t->err);
+            t->r = get(t, box);
     }
     (void)box_close(box);
     if (t->r < 0)

@@ -11,10 +11,9 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "box/box.h"
 #include "run/verdict.h"
-
-struct gb_err;
 
 struct trial_spec {
     const struct box_spec *box;
@@ -26,6 +25,7 @@ struct trial_spec {
     size_t input_len;
     size_t keep; /* bytes of each stream that are kept; of more, half from its end */
     int cancel_fd;
+    uint64_t deadline_ns; /* no box begins after it or runs beyond it; 0, CLOCK_NEVER_NS: none */
     const struct box_get_spec *get; /* NULL, or what comes out when it has ended with 0, … */
     const struct crate_ops *get_ops;
     void *get_user; /* … not with a pair */
@@ -36,12 +36,14 @@ struct trial_end {
     struct box_run_end end;
     struct buf out; /* stdout; empty in a pair */
     struct buf err;
-    bool is_cut[3]; /* by stream: some of it was not kept */
+    bool is_cut[3];        /* by stream: some of it was not kept */
+    bool is_late;          /* the deadline ended it, or it never began; the verdict is timeout */
+    struct gb_err refused; /* what was to come out and could not, by the program's doing; code 0 */
 };
 
 /* 0 however the program ended; negative when there was no box, or it was lost.  A program that
- * could not be executed ends as a shell has it, 127 or 126, and stderr says why.  The caller owes
- * trial_end_clear() in any case. */
+ * could not be executed, or whose files cannot lie side by side, ends as a shell has it, 127 or
+ * 126, and stderr says why.  The caller owes trial_end_clear() in any case. */
 int trial_run(const struct trial_spec *spec, struct trial_end *ret, struct gb_err *err);
 
 /* Both at once.  The second one is ended when the first one has. */

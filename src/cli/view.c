@@ -359,7 +359,7 @@ static void tell_failed(struct view *view, const struct judge_report *report)
     for (size_t i = 0; i < report->n_rows; i++) {
         const struct judge_row *row = &report->rows[i];
 
-        if (row->result == TEST_PASSED)
+        if (row->result == TEST_PASSED || row->is_withdrawn)
             continue;
         if (told == DETAILS_MAX)
             untold++;
@@ -381,7 +381,8 @@ static void tell_marks(struct view *view, const struct judge_report *report)
 
     buf_reset(&view->marks);
     for (size_t i = 0; i < report->n_rows; i++)
-        (void)buf_putc(&view->marks, (char)(report->rows[i].result == TEST_PASSED));
+        if (!report->rows[i].is_withdrawn)
+            (void)buf_putc(&view->marks, (char)(report->rows[i].result == TEST_PASSED));
     for (size_t i = 0; i < view->marks.len; i += room) {
         size_t end = i + room < view->marks.len ? i + room : view->marks.len;
 
@@ -397,13 +398,12 @@ static void on_report(struct view *view, const struct agent_event *event)
 {
     const struct judge_report *report = event->report;
     bool is_passed = report->outcome == OUTCOME_PASSED;
-    unsigned passed = 0;
+    size_t passed;
+    size_t n = judge_report_count(report, &passed);
     char line[160];
 
     tell_marks(view, report);
-    for (size_t i = 0; i < report->n_rows; i++)
-        passed += report->rows[i].result == TEST_PASSED;
-    (void)snprintf(line, sizeof(line), "%u of %zu tests%s%s", passed, report->n_rows,
+    (void)snprintf(line, sizeof(line), "%zu of %zu tests%s%s", passed, n,
                    report->diagnosis != DIAGNOSIS_NONE ? "; diagnosis: " : "",
                    report->diagnosis != DIAGNOSIS_NONE ? diagnosis_name(report->diagnosis) : "");
     tell(view, is_passed ? TERM_GREEN : TERM_RED, outcome_name(report->outcome), line);

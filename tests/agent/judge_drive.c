@@ -3,8 +3,9 @@
  *
  * stdin has one JSON object: contract, solutions [{path: text}], tests {path: text} or cases, and
  * if wanted inputs {path: text}, withdrawn [id], limits, jobs, toolchains [dir], args [word],
- * input, cancel_after (rows), and do: a list of "collect", "run", "mutate" and "try".  stdout has
- * what came of each, as {"code": errno, "error": text} or the judge's own JSON.
+ * input, cancel_after (rows), deadline_ms (from now), and do: a list of "collect", "run", "mutate"
+ * and "try".  stdout has what came of each, as {"code": errno, "error": text} or the judge's own
+ * JSON.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 #include "agent/judge.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "box/box.h"
 #include "json/value.h"
@@ -129,6 +131,8 @@ static void read_spec(struct drive *d)
     struct gb_err err = { 0 };
     cleanup_buf struct buf text = BUF_INIT(TEXT_MAX);
     uint64_t jobs = 2;
+    uint64_t deadline_ms;
+    uint64_t deadline_ns = CLOCK_NEVER_NS;
     size_t n_inputs = read_inputs(d);
 
     (void)json_value_text(json_get(d->asked, "contract"), &text);
@@ -145,6 +149,8 @@ static void read_spec(struct drive *d)
     };
     read_limits(json_get(d->asked, "limits"), &d->box.limits);
     (void)json_u64(json_get(d->asked, "jobs"), &jobs);
+    if (json_u64(json_get(d->asked, "deadline_ms"), &deadline_ms))
+        deadline_ns = clock_after_ms(deadline_ms);
     (void)json_u64(json_get(d->asked, "cancel_after"), &d->rows_left);
     d->n_solutions = json_count(json_get(d->asked, "solutions"));
     for (size_t i = 0; i < d->n_solutions && i < SOLUTIONS_MAX; i++) {
@@ -158,6 +164,7 @@ static void read_spec(struct drive *d)
             .n_inputs = n_inputs,
             .jobs = (unsigned)jobs,
             .cancel_fd = d->cancel_fd,
+            .deadline_ns = deadline_ns,
             .progress = on_row,
             .user = d,
         };

@@ -122,6 +122,18 @@ def test_a_broken_test_is_an_error(place):
     assert report["outcome"] == "failed"
 
 
+def test_tests_without_time_are_timeouts(place):
+    report = judge_library(DOUBLE, ONE)
+    assert report["outcome"] == "passed"
+    late = drive(library_contract(("double", "(value)")), {"target.py": DOUBLE}, "collect",
+                 tests={"test_it.py": ONE}, deadline_ms=0)["collect"]
+    assert late["code"] == 22 and "whole task" in late["error"]
+    slow = judge_library("import time\ndef double(value):\n    time.sleep(600)\n", TESTS,
+                         deadline_ms=4000, limits={"wall_ms": 30000})
+    assert set(results(slow).values()) == {"timeout"}, slow
+    assert all("whole task" in row["message"] for row in slow["tests"]), slow
+
+
 def test_each_test_meets_fresh_code(place):
     code = "calls = []\ndef double(value):\n    calls.append(value)\n    return len(calls)\n"
     tests = "import pytest\nfrom target import double\n" + "".join(

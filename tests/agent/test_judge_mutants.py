@@ -73,6 +73,12 @@ def test_time_that_is_up_leaves_mutants_out(place):
                if not one["hint"] and one["what"] == "does nothing")
 
 
+def test_no_mutant_is_made_or_met_after_the_deadline(place):
+    answer = drive(library_contract(("clamp", "")), {"target.py": CODE}, "mutate",
+                   tests={"test_it.py": TESTS}, deadline_ms=0)
+    assert answer["mutate"] == {"score": None, "mutants": []}
+
+
 def test_nothing_to_mutate_has_no_score(place):
     assert mutate("clamp = max\n", TESTS) == {"score": None, "mutants": []}
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs and their cases: what passes, what is told of what does not, and what stays apart."""
+import shutil
+
 import pytest
 
 from judge_drive import case, drive, judge_program, program_contract, results
@@ -134,9 +136,10 @@ def test_held_back_cases_keep_their_values(place):
 
 
 def test_given_cases_are_never_held_back(place):
-    cases = [case(f"example {n}", {"stdout": "x"}) for n in range(3)]
+    cases = [case(f"example {n}", {"stdout": "x"}) for n in (1, 2, 3)]
     cases += [case(f"n{n}", {"stdout": "x"}) for n in range(3)]
-    answer = drive(program_contract(), {"main.py": "print('x')\n"}, "collect",
+    contract = program_contract(examples=[{"input": "", "output": "x"}] * 3)
+    answer = drive(contract, {"main.py": "print('x')\n"}, "collect",
                    cases={"cases": cases})
     assert [test["origin"] for test in answer["collect"]["tests"]] == [
         "given", "given", "given", "derived", "derived", "held back"]
@@ -199,3 +202,74 @@ def test_of_long_output_the_end_is_told_too(place):
     detail = report["tests"][0]["detail"]
     assert "first words" in detail and "line 299999\n" in detail
     assert detail.rstrip().endswith("ValueError: last words")
+
+
+def test_a_cases_own_file_goes_over_an_input_and_under_the_code(place):
+    code = {"main.py": "from words import NAME\nprint(NAME, open('data.txt').read())\n",
+            "words.py": "NAME = 'code'\n"}
+    cases = [case("its own", {"stdout": "code case"},
+                  files={"data.txt": "case", "words.py": "NAME = 'case'\n"}),
+             case("the input", {"stdout": "code input"})]
+    assert judge_program(code, cases, inputs={"data.txt": "input"})["outcome"] == "passed"
+
+
+def test_only_the_contracts_examples_are_given(place):
+    contract = program_contract(examples=[{"input": "2", "output": "4"}])
+    cases = [case(name, {"stdout": "4"}, stdin="2")
+             for name in ("example 1", "example 2", "example of mine", "a")]
+    tests = drive(contract, {"main.py": DOUBLE}, "collect", cases={"cases": cases})["collect"]
+    assert [test["origin"] for test in tests["tests"]] == [
+        "given", "derived", "derived", "held back"]
+
+
+# ---- whatever a box says ends in a report ---------------------------------------------------------
+
+def test_code_with_too_much_to_say_about_is_diagnosed(place):
+    code = "".join(f"import q{n}\n" for n in range(60000))
+    report = judge_program(code, [TWO])
+    assert (report["outcome"], report["diagnosis"]) == ("failed", "missing module"), report
+
+
+def test_output_that_grows_when_it_is_written_down(place):
+    code = "import sys\nfor out in (sys.stdout, sys.stderr):\n    out.write('\\x01' * (1 << 20))\n"
+    said = drive(program_contract(), {"main.py": code}, "try")["try"]
+    assert said["exit_code"] == 0 and said["cut"], said.keys()
+    assert len(said["out"]) == len(said["errors"]) == 256 << 10
+
+
+@pytest.mark.parametrize("text", ["'\\n' * 3999 + 'x'", "'\\x01' * 9999"])
+def test_a_failure_with_strange_output_is_told(place, text):
+    code = f"import sys\nfor out in (sys.stdout, sys.stderr):\n    out.write({text})\nsys.exit(1)\n"
+    said = drive(program_contract(), {"main.py": code}, "try")["try"]
+    assert said["diagnosis"] == "crash" and "exit code 1" in said["summary"], said
+
+
+@pytest.mark.skipif(not shutil.which("javac"), reason="needs a compiler that makes many files")
+def test_a_build_of_too_many_files_is_told(place):
+    classes = "".join(f"    static class C{n} {{}}\n" for n in range(2100))
+    code = f"class Main {{\n{classes}    public static void main(String[] a) {{}}\n}}\n"
+    report = judge_program(code, [TWO], "java", "Main.java", limits={"memory_bytes": 1 << 30})
+    assert (report["outcome"], report["tests"]) == ("failed", []), report
+    assert "more than 2000 files" in report["summary"]
+
+
+def test_files_that_cannot_lie_side_by_side_are_told(place):
+    report = judge_program({"main.py": "print(4)\n", "a": "x", "a/b": "y"}, [TWO])
+    assert report["outcome"] == "failed", report
+    assert "Not a directory" in report["summary"] or "exists" in report["summary"], report
+
+
+# ---- a deadline -----------------------------------------------------------------------------------
+
+def test_what_had_no_time_is_a_timeout_that_says_so(place):
+    report = judge_program(DOUBLE, [TWO], deadline_ms=0)
+    assert (report["outcome"], report["diagnosis"]) == ("failed", "timeout")
+    assert results(report) == {"two": "timeout"}
+    assert "whole task" in report["tests"][0]["message"] and not report["tests"][0]["seen"]
+
+
+def test_a_deadline_ends_what_runs(place):
+    code = "import time\ntime.sleep(600)\n"
+    report = judge_program(code, [{**TWO, "timeout": 20}], deadline_ms=3000)
+    assert results(report) == {"two": "timeout"}
+    assert "whole task" in report["tests"][0]["message"] and report["tests"][0]["ms"] < 15000

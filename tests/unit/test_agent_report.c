@@ -115,6 +115,27 @@ static void what_is_not_known_stays_unknown(void **state)
     assert_int_equal(mutation.n, 0);
 }
 
+static void withdrawn_tests_have_no_row_and_count_nowhere(void **state)
+{
+    struct judge_row rows[] = {
+        { .id = hours, .result = TEST_PASSED },
+        { .id = summary, .result = TEST_SKIPPED, .is_withdrawn = true },
+    };
+    struct judge_report report = { .rows = rows, .n_rows = 2 };
+    cleanup_buf struct buf text = BUF_INIT(1 << 16);
+    cleanup_report struct judge_report back = { 0 };
+    struct gb_err err = { 0 };
+    size_t passed;
+
+    (void)state;
+    assert_int_equal(judge_report_text(&report, &text), 0);
+    assert_int_equal(judge_report_parse(text.data, text.len, &back, &err), 0);
+    assert_non_null(judge_report_row(&back, hours));
+    assert_null(judge_report_row(&back, summary));
+    assert_int_equal(judge_report_count(&back, &passed), 1);
+    assert_int_equal(passed, 1);
+}
+
 static void a_set_of_tests_survives(void **state)
 {
     struct judge_test item = { .id = hours, .class = CLASS_STRESS, .origin = ORIGIN_HELD_BACK };
@@ -168,6 +189,7 @@ int main(void)
         cmocka_unit_test(a_report_survives),
         cmocka_unit_test(one_start_survives),
         cmocka_unit_test(what_is_not_known_stays_unknown),
+        cmocka_unit_test(withdrawn_tests_have_no_row_and_count_nowhere),
         cmocka_unit_test(a_set_of_tests_survives),
         cmocka_unit_test(damage_is_told),
     };
