@@ -44,6 +44,7 @@ struct judge_spec build_judge_spec(struct task *task)
         .n_inputs = spec->n_inputs,
         .jobs = spec->jobs,
         .cancel_fd = spec->cancel_fd,
+        .deadline_ns = task_deadline(task),
         .progress = tell_row,
         .user = task,
     };

@@ -52,6 +52,7 @@ static int collect_text(void *user, struct buf *ret, struct gb_err *err)
         .n_inputs = spec->n_inputs,
         .jobs = 1,
         .cancel_fd = spec->cancel_fd,
+        .deadline_ns = task_deadline(testing->task),
     };
     struct gb_err wrong = { 0 };
     struct json_writer w;

@@ -31,6 +31,7 @@ static int try_text(void *user, struct buf *ret, struct gb_err *err)
         .n_inputs = spec->n_inputs,
         .jobs = 1,
         .cancel_fd = spec->cancel_fd,
+        .deadline_ns = task_deadline(trying->task),
     };
     cleanup_try struct judge_try try = { 0 };
     int r = judge_try(&judge, trying->args, trying->input.data, trying->input.len, &try, err);
