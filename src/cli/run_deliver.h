@@ -2,8 +2,8 @@
 /* cli/run_deliver.h - what a task hands over: code and tests as files.
  *
  *    duration.py          the code, under the names that the contract has
- *    pytest.ini           of a library: the delivered tests pass under plain pytest, which finds the
- *                         module in whatever directory the contract puts it
+ *    pytest.ini           of a library: the delivered tests pass under plain pytest, which
+ *                         finds the module in whatever directory the contract puts it
  *    tests/test_*.py
  *    tests/cases.json     of a program
  *

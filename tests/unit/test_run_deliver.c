@@ -317,9 +317,12 @@ static void tests_are_counted_by_class(void **state)
     add_test(&outcome, "test_d.py::test_d", CLASS_EDGE, TEST_PASSED);
     free(outcome.report.rows[--outcome.report.n_rows].id); /* it was not run */
     assert_int_equal(test_table(&outcome, &table), 0);
-    assert_non_null(strstr(table.data, "\nnormal         1       0        0          0          1\n"));
-    assert_non_null(strstr(table.data, "\nedge           0       1        1          1          0\n"));
-    assert_non_null(strstr(table.data, "\nall            1       1        1          1          1"));
+    assert_non_null(
+        strstr(table.data, "\nnormal         1       0        0          0          1\n"));
+    assert_non_null(
+        strstr(table.data, "\nedge           0       1        1          1          0\n"));
+    assert_non_null(
+        strstr(table.data, "\nall            1       1        1          1          1"));
     clear_outcome(&outcome);
 }
 
