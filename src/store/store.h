@@ -88,7 +88,8 @@ int store_task_remove(struct store *store, const char *id, struct gb_err *err);
  * A lock file beside the database, locks/ID, whose lock goes with its process. */
 int store_task_lock(struct store *store, const char *id, int *ret_fd, struct gb_err *err);
 
-/* Does a process, be it this one, work on it?  Only looks: nobody is kept from the lock meanwhile. */
+/* Does a process, be it this one, work on it?  Only looks: nobody is kept from the lock meanwhile.
+ */
 bool store_task_is_locked(struct store *store, const char *id);
 
 /* Lets go of it and removes the file.  *fd is -1 afterwards, and may be -1 before. */
