@@ -13,7 +13,7 @@ CHEATS = guest_pair.SAMPLES / "cheats"
 NAMES = sorted(path.stem[:-len("_cheat")] for path in CHEATS.glob("*_cheat.py"))
 
 
-def tests_of(name):
+def met_by(name):
     """Most cheat at the same tests."""
     own = CHEATS / f"test_{name}.py"
     return {"test_target.py": (own if own.exists() else CHEATS / "test_target.py").read_text()}
@@ -22,12 +22,12 @@ def tests_of(name):
 @pytest.fixture
 def expected(name):
     with tempfile.TemporaryDirectory() as folder:
-        return guest_pair.expected_ids(Path(folder), {"target.py": ""}, tests_of(name))
+        return guest_pair.expected_ids(Path(folder), {"target.py": ""}, met_by(name))
 
 
 def judged(folder, name, kind, expected, *more):
     code = {"target.py": (CHEATS / f"{name}_{kind}.py").read_text()}
-    return guest_pair.judge_in_boxes(folder, code, tests_of(name), expected, *more)
+    return guest_pair.judge_in_boxes(folder, code, met_by(name), expected, *more)
 
 
 def test_there_are_twenty_kinds():
