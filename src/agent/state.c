@@ -19,7 +19,6 @@
 #include "base/num.h"
 
 #define EVENT_LINE_MAX (64 << 20)
-#define ANSWER_MAX     (64 << 10)
 #define LINE_MAX_BYTES 2048
 #define TIME_TEXT_MAX  32
 #define WAIT_MAX_MS    (1000ULL * 60 * 60 * 24 * 30)
@@ -205,8 +204,9 @@ static int hear_human(void *user, struct buf *ret, struct gb_err *err)
 
     int r = spec->human(spec->user, wish->text, ret, err);
 
-    if (r == 0 && ret->len > ANSWER_MAX)
-        r = gb_fail(err, -EMSGSIZE, GB_BLAME_CALLER, "an answer may have %d KiB", ANSWER_MAX >> 10);
+    if (r == 0 && ret->len > AGENT_ANSWER_MAX)
+        r = gb_fail(err, -EMSGSIZE, GB_BLAME_CALLER, "an answer may have %d KiB",
+                    AGENT_ANSWER_MAX >> 10);
     return r < 0 ? r : task_clean(wish->task, ret);
 }
 
@@ -229,7 +229,7 @@ int ask_human(struct task *task, const char *name, const char *question, struct 
               struct gb_err *err)
 {
     struct wish wish = { task, question };
-    cleanup_buf struct buf answer = BUF_INIT(ANSWER_MAX);
+    cleanup_buf struct buf answer = BUF_INIT(AGENT_ANSWER_MAX);
     bool has_human = task->spec->human || journal_has(task->spec->journal, name);
     int r;
 

@@ -45,6 +45,7 @@ enum agent_role {
 };
 
 #define AGENT_OBJECTIVE_MAX  (1 << 20)
+#define AGENT_ANSWER_MAX     (64 << 10) /* of a human */
 #define AGENT_CANDIDATES_MAX 32
 #define AGENT_SEARCHES_MAX   3
 

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/task.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -458,6 +459,9 @@ static int answer_given(const struct call *call, struct answer_args *args,
         return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "--json and --jsonl exclude each other");
     args->run.resume = parsed->operands[0];
     args->run.answer = parsed->operands[1];
+    if (strlen(args->run.answer) > AGENT_ANSWER_MAX)
+        return gb_fail(err, -EMSGSIZE, GB_BLAME_CALLER, "an answer may have %d KiB",
+                       AGENT_ANSWER_MAX >> 10);
     args->run.style = args->is_json    ? RUN_STYLE_JSON
                       : args->is_jsonl ? RUN_STYLE_JSONL
                                        : RUN_STYLE_PEOPLE;

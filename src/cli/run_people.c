@@ -9,6 +9,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "agent/task.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -17,7 +18,6 @@
 #include "cli/view.h"
 
 #define QUESTION_SHOWN_MAX (256 << 10)
-#define ANSWER_MAX         (64 << 10)
 
 /* stdin where it is one, else the terminal that the command was started from; the caller closes
  * what is not stdin. */
@@ -71,7 +71,7 @@ static int read_line(int fd, int cancel_fd, struct buf *ret, struct gb_err *err)
             return gb_fail_sys(err, "reading the answer");
         if (n > 0 && buf_add(ret, piece, (size_t)n) < 0)
             return gb_fail(err, -EMSGSIZE, GB_BLAME_CALLER, "an answer may have %d KiB",
-                           ANSWER_MAX >> 10);
+                           AGENT_ANSWER_MAX >> 10);
     } while (n != 0 && (ret->len == 0 || ret->data[ret->len - 1] != '\n'));
     return ret->len > 0 ? 0 : -EAGAIN;
 }
@@ -84,7 +84,7 @@ static int no_answer(struct gb_err *err)
 int run_people_ask(void *user, const char *question, struct buf *ret, struct gb_err *err)
 {
     struct run_people *people = user;
-    cleanup_buf struct buf line = BUF_INIT(ANSWER_MAX);
+    cleanup_buf struct buf line = BUF_INIT(AGENT_ANSWER_MAX);
     cleanup_close int fd = -1;
     int r;
 

@@ -379,7 +379,7 @@ static void make_spec(struct run_session *session)
         .folder = session->folder,
         .budget = order->budget,
         .candidates = order->candidates,
-        .jobs = cpus(),
+        .jobs = cpus() + 1, /* a box waits for the kernel part of its time */
         .effort = order->effort,
         .ask = order->ask,
         .human = run_people_ask,
