@@ -16,6 +16,10 @@
 #include "base/err.h"
 #include "base/fd.h"
 
+/* The kernel tells of a group's changes at most every 10 ms, later ones behind a timer, and takes
+ * the timer away with the group: when the spawner's guard removes it, nobody is told. */
+#define LOOK_AGAIN_MS 10
+
 /* ---- counters ------------------------------------------------------------------------------- */
 
 /* A file that holds one number. */
@@ -254,13 +258,15 @@ uint32_t run_group_wait(const struct run_group *g, int timeout_ms)
         return 0;
     for (;;) {
         char text[128] = "";
+        int left_ms;
         ssize_t n = pread(events, text, sizeof(text) - 1, 0);
 
         if ((n > 0 && strstr(text, "populated 0")) || (n < 0 && is_removed(errno)))
             return 0;
-        if (clock_poll_ms(deadline_ns) == 0)
+        left_ms = clock_poll_ms(deadline_ns);
+        if (left_ms == 0)
             return count_lines(g->dirs[g->kill], "cgroup.procs");
-        (void)poll(&change, 1, clock_poll_ms(deadline_ns));
+        (void)poll(&change, 1, left_ms < LOOK_AGAIN_MS ? left_ms : LOOK_AGAIN_MS);
     }
 }
 
