@@ -3,6 +3,7 @@
  *
  *    judge.c            the order: prepare each solution, the matrix of tests, conclude
  *    judge_program.c    a program: compiled once, each case in a box of its own
+ *    judge_command.c    how it is built and started
  *    judge_library.c    a library: collected without code, each test with a pair of boxes
  *    judge_check.c      what can be told of Python code without running it
  *    judge_verdict.c    lines of the verdict channel
@@ -57,11 +58,19 @@ void load_clear(struct load *load);
 
 /* ---- a program (judge_program.c) ------------------------------------------------------------ */
 
+/* In the workspace, so that it travels in one crate with the other files.  What is built is a file
+ * or a directory, in one of its own. */
+#define BUILD_DIR  ".build"
+#define BUILD_FILE BUILD_DIR "/program"
+
 struct program {
     struct box_spec box;
+    const struct language *language;
     struct language_step steps[2];
     size_t n_steps;
-    const char **argv; /* what starts it; borrowed strings, NULL-terminated */
+    const char **build; /* NULL: it runs as it is; borrowed strings, NULL-terminated */
+    const char *name;   /* under which the command finds what was built; NULL: where it is */
+    const char **argv;  /* what starts it; borrowed strings, NULL-terminated */
     char *const *env;
     struct load load; /* what every box has: inputs, code, what was built of it */
     size_t n_inputs;
@@ -124,6 +133,11 @@ int judge_items(struct judge_tests *tests, const struct judge_found *found, size
 
 int judge_no_memory(struct gb_err *err);
 int judge_cancelled(struct gb_err *err);
+
+/* Only what is said above, without its load: nothing is run.  first: the contract's first file.
+ * program_clear() is owed in any case. */
+int program_commands(const struct judge_spec *spec, const struct agent_file *first,
+                     struct program *ret, struct gb_err *err);
 
 /* The program's own: also for one start (judge_try) and for mutants.  *ret_summary is set when it
  * does not come so far: then *ret_diagnosis tells why. */

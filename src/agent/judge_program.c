@@ -12,11 +12,7 @@
 #include "store/digest.h"
 #include "wire/crate.h"
 
-/* In the workspace, so that it travels in one crate with the other files.  What is built is a file
- * or a directory, in one of its own that a mark makes before. */
-#define BUILD_DIR       ".build"
-#define BUILD_NAME      BUILD_DIR "/program"
-#define BUILD_MARK      BUILD_DIR "/.here"
+#define BUILD_MARK      BUILD_DIR "/.here" /* makes the directory */
 #define BUILD_FILES_MAX 2000
 #define BUILD_BYTES_MAX (256 << 20)
 
@@ -74,38 +70,10 @@ static const struct crate_ops fetch_ops = {
     .done = fetch_done,
 };
 
-/* Compilers that must be told of every file of a program. */
-static bool wants_all_files(const struct language *language)
+static int compile_failed(const struct program *program, const struct trial_end *end,
+                          enum diagnosis *ret_diagnosis, char **ret_summary, struct gb_err *err)
 {
-    static const char *const names[] = { "c", "cpp", "go" };
-
-    for (size_t i = 0; i < N_ELEMENTS(names); i++)
-        if (strcmp(language->name, names[i]) == 0)
-            return true;
-    return false;
-}
-
-/* The command of the step, and the other sources behind the first. */
-static const char **compile_argv(const struct judge_spec *spec, const struct language *language,
-                                 const struct language_step *step)
-{
-    const struct agent_files *code = spec->code;
-    const char **argv = calloc(LANGUAGE_ARGS_MAX + code->n + 1, sizeof(*argv));
-    size_t n = 0;
-
-    for (size_t i = 0; argv && step->argv[i]; i++)
-        argv[n++] = step->argv[i];
-    for (size_t i = 0; argv && wants_all_files(language) && i < code->n; i++)
-        if (language_by_path(code->items[i].path) == language &&
-            strcmp(code->items[i].path, spec->contract->files[0]) != 0)
-            argv[n++] = code->items[i].path;
-    return argv;
-}
-
-static int compile_failed(const struct program *program, const struct language *language,
-                          const struct trial_end *end, enum diagnosis *ret_diagnosis,
-                          char **ret_summary, struct gb_err *err)
-{
+    const struct language *language = program->language;
     cleanup_buf struct buf text = BUF_INIT(SUMMARY_MAX);
 
     if (end->is_late)
@@ -138,9 +106,8 @@ static int build_refused(const struct trial_end *end, enum diagnosis *ret_diagno
 }
 
 /* Once, in a box; what came of it is put into each other box. */
-static int compile(const struct judge_spec *spec, const struct language *language,
-                   struct program *program, enum diagnosis *ret_diagnosis, char **ret_summary,
-                   struct gb_err *err)
+static int compile(const struct judge_spec *spec, struct program *program,
+                   enum diagnosis *ret_diagnosis, char **ret_summary, struct gb_err *err)
 {
     const struct box_get_spec get = {
         .dir = BOX_WORKSPACE "/" BUILD_DIR,
@@ -150,10 +117,9 @@ static int compile(const struct judge_spec *spec, const struct language *languag
     };
     cleanup_load struct load built = { 0 };
     struct fetch fetch = { .load = &built };
-    cleanup_free const char **argv = compile_argv(spec, language, &program->steps[0]);
     struct trial_spec trial = {
         .box = &program->box,
-        .argv = argv,
+        .argv = program->build,
         .env = (const char *const *)program->env,
         .keep = OUT_KEEP,
         .cancel_fd = spec->cancel_fd,
@@ -165,7 +131,7 @@ static int compile(const struct judge_spec *spec, const struct language *languag
     struct trial_end end;
     int r;
 
-    if (!argv || load_add(&program->load, "", BUILD_MARK, 0444, "", 0) < 0)
+    if (load_add(&program->load, "", BUILD_MARK, 0444, "", 0) < 0)
         return judge_no_memory(err);
     trial.files = program->load.files;
     trial.n_files = program->load.n;
@@ -176,7 +142,7 @@ static int compile(const struct judge_spec *spec, const struct language *languag
     else if (end.verdict == VERDICT_CANCELLED)
         r = judge_cancelled(err);
     else if (end.verdict != VERDICT_OK)
-        r = compile_failed(program, language, &end, ret_diagnosis, ret_summary, err);
+        r = compile_failed(program, &end, ret_diagnosis, ret_summary, err);
     else if (end.refused.code < 0)
         r = build_refused(&end, ret_diagnosis, ret_summary, err);
     for (size_t i = 0; r == 0 && !*ret_summary && i < built.n; i++) {
@@ -191,67 +157,14 @@ static int compile(const struct judge_spec *spec, const struct language *languag
 
 /* ---- making it ready ------------------------------------------------------------------------ */
 
-/* Debian has no `python`, and models do not know that. */
-static const char *program_name(const char *word)
-{
-    return strcmp(word, "python") == 0 ? "python3" : word;
-}
-
-/* A command that names a file which is not among the code's: the name that the build has. */
-static bool names_build(const struct judge_spec *spec, const char *word)
-{
-    const char *path = strncmp(word, "./", 2) == 0 ? word + 2 : word;
-
-    return strchr(word, '/') && word[0] != '/' && agent_path_check(path, NULL) == 0 &&
-           !agent_files_find(spec->code, path);
-}
-
 /* The build under the name by which the contract starts it. */
-static int rename_build(struct program *program, const char *word)
+static int rename_build(struct program *program)
 {
-    const char *path = strncmp(word, "./", 2) == 0 ? word + 2 : word;
-
-    for (size_t i = 0; i < program->load.n; i++)
-        if (strcmp(program->load.files[i].path, BUILD_NAME) == 0)
-            return load_add(&program->load, "", path, program->load.files[i].mode,
+    for (size_t i = 0; program->name && i < program->load.n; i++)
+        if (strcmp(program->load.files[i].path, BUILD_FILE) == 0)
+            return load_add(&program->load, "", program->name, program->load.files[i].mode,
                             program->load.files[i].bytes, (size_t)program->load.files[i].size);
     return 0;
-}
-
-/* The contract's command, unless the program is compiled and the command builds it anew. */
-static int choose_argv(const struct judge_spec *spec, struct program *program)
-{
-    char *const *command = spec->contract->command;
-    const struct language_step *last = &program->steps[program->n_steps - 1];
-    bool is_compiled = program->n_steps > 1;
-    bool is_command = command[0] && (!is_compiled || names_build(spec, command[0]));
-    size_t n = 0;
-
-    program->argv = calloc(CONTRACT_LIST_MAX + LANGUAGE_ARGS_MAX + 1, sizeof(*program->argv));
-    if (!program->argv)
-        return -ENOMEM;
-    if (is_compiled && is_command && rename_build(program, command[0]) < 0)
-        return -ENOMEM;
-    for (; is_command && n < CONTRACT_LIST_MAX && command[n]; n++)
-        program->argv[n] = n == 0 ? program_name(command[n]) : command[n];
-    for (; !is_command && last->argv[n]; n++)
-        program->argv[n] = last->argv[n];
-    return 0;
-}
-
-static int steps_make(const struct judge_spec *spec, const struct language *language,
-                      const struct agent_file *first, struct program *program, struct gb_err *err)
-{
-    char path[AGENT_PATH_MAX + sizeof(BOX_WORKSPACE "/")];
-    struct language_source source = {
-        .path = path, .out = BOX_WORKSPACE "/" BUILD_NAME, .code = first->text, .len = first->len
-    };
-
-    (void)snprintf(path, sizeof(path), BOX_WORKSPACE "/%s", first->path);
-    program->box = *spec->box;
-    program->box.shows_groups = spec->box->shows_groups || language->wants_groups;
-    return language_steps(language, &source, &spec->box->limits, program->steps, &program->n_steps,
-                          err);
 }
 
 static int not_there(const char *path, enum diagnosis *ret_diagnosis, char **ret_summary,
@@ -266,28 +179,26 @@ static int not_there(const char *path, enum diagnosis *ret_diagnosis, char **ret
 int program_prepare(const struct judge_spec *spec, struct program *ret,
                     enum diagnosis *ret_diagnosis, char **ret_summary, struct gb_err *err)
 {
-    const struct language *language = language_by_name(spec->contract->language);
     const char *path = spec->contract->files[0];
     const struct agent_file *first = path ? agent_files_find(spec->code, path) : NULL;
     int r;
 
     *ret = (struct program){ 0 };
-    if (!language || !path)
-        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "a contract without language or file");
+    if (!path)
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "a contract without file");
     if (!first)
         return not_there(path, ret_diagnosis, ret_summary, err);
-    r = steps_make(spec, language, first, ret, err);
+    r = program_commands(spec, first, ret, err);
     if (r < 0)
         return r;
-    ret->env = ret->steps[0].env;
     if (load_inputs(&ret->load, spec) < 0)
         return judge_no_memory(err);
     ret->n_inputs = ret->load.n;
     if (load_files(&ret->load, "", spec->code) < 0)
         return judge_no_memory(err);
-    if (ret->n_steps > 1)
-        r = compile(spec, language, ret, ret_diagnosis, ret_summary, err);
-    if (r == 0 && choose_argv(spec, ret) < 0)
+    if (ret->build)
+        r = compile(spec, ret, ret_diagnosis, ret_summary, err);
+    if (r == 0 && rename_build(ret) < 0)
         r = judge_no_memory(err);
     return r;
 }
@@ -296,6 +207,7 @@ void program_clear(struct program *program)
 {
     language_steps_clear(program->steps);
     load_clear(&program->load);
+    free(program->build);
     free(program->argv);
     *program = (struct program){ 0 };
 }
@@ -533,7 +445,7 @@ static int collect(const struct judge_spec *spec, struct judge_tests *tests, str
         r = check_case_files(spec, &cases.items[i], err);
     if (r < 0)
         return r;
-    found = calloc(cases.n, sizeof(*found));
+    found = calloc(cases.n + 1, sizeof(*found));
     if (!found)
         return judge_no_memory(err);
     for (size_t i = 0; i < cases.n; i++)

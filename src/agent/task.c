@@ -491,6 +491,8 @@ int agent_run(const struct agent_spec *spec, struct agent_outcome *ret, struct g
     ret->outcome = OUTCOME_FAILED;
     ret->report.coverage = -1;
     ret->mutation.score = -1;
+    ret->inputs = spec->inputs;
+    ret->n_inputs = spec->n_inputs;
     if (r < 0)
         return gb_fail(err, r, GB_BLAME_HOST, "no memory");
     tell_begin(&task);

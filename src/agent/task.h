@@ -89,6 +89,8 @@ struct agent_outcome {
     struct judge_tests tests;
     struct judge_report report; /* of that code */
     struct judge_mutation mutation;
+    const struct judge_input *inputs; /* the spec's own */
+    size_t n_inputs;
     char *matrix; /* of candidates: JSON (docs/events.md); NULL: there was one only */
     unsigned attempts;
     struct agent_spent spent;

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "agent/cases.h"
+#include "agent/recipe.h"
 #include "agent/task.h"
 #include "base/buf.h"
 #include "base/dir.h"
@@ -20,7 +21,8 @@
 #include "run/save.h"
 #include "store/digest.h"
 
-#define INI_MAX (256 << 10)
+#define INI_MAX    (256 << 10)
+#define RECIPE_MAX (1 << 20)
 
 /* The same as guest/python/pytest_compat.py has; a test compares them. */
 static const char pytest_ini[] = "[pytest]\n"
@@ -136,7 +138,7 @@ static int add_ini(const struct agent_outcome *outcome, const char *dir, struct 
     path_of_module(&outcome->contract, path);
     (void)buf_printf(&text, pytest_ini, path);
     for (size_t i = 0; i < outcome->tests.n; i++) {
-        if (!outcome->tests.items[i].is_withdrawn)
+        if (outcome->tests.cases || !outcome->tests.items[i].is_withdrawn)
             continue;
         if (!has_withdrawn)
             (void)buf_puts(&text, "# Tests that were withdrawn because they contradict the task.\n"
@@ -203,6 +205,22 @@ static int add_cases(const struct agent_outcome *outcome, const char *dir, struc
     return r < 0 ? r : add(ret, dir, "cases.json", text.data, text.len);
 }
 
+/* What runs the cases under plain pytest. */
+static int add_runner(const struct agent_outcome *outcome, const char *dir, struct deliverable *ret,
+                      struct gb_err *err)
+{
+    cleanup_buf struct buf recipe = BUF_INIT(RECIPE_MAX);
+    size_t len;
+    const char *runner = recipe_tests(&len);
+    int r = recipe_text(outcome, &recipe, err);
+
+    if (r == 0)
+        r = add_ini(outcome, dir, ret);
+    if (r == 0)
+        r = add(ret, dir, "program.json", recipe.data, recipe.len);
+    return r < 0 ? r : add(ret, dir, RECIPE_TESTS_FILE, runner, len);
+}
+
 int deliverable_make(const struct agent_outcome *outcome, struct deliverable *ret,
                      struct gb_err *err)
 {
@@ -217,6 +235,8 @@ int deliverable_make(const struct agent_outcome *outcome, struct deliverable *re
         r = add_test_files(outcome, dir, ret);
     if (r == 0 && outcome->code.n > 0 && outcome->tests.cases)
         r = add_cases(outcome, dir, ret, err);
+    if (r == 0 && outcome->code.n > 0 && outcome->tests.cases)
+        r = add_runner(outcome, dir, ret, err);
     return r == -ENOMEM ? no_memory(err) : r;
 }
 

@@ -2,10 +2,11 @@
 /* cli/run_deliver.h - what a task hands over: code and tests as files.
  *
  *    duration.py          the code, under the names that the contract has
- *    pytest.ini           of a library: the delivered tests pass under plain pytest, which
- *                         finds the module in whatever directory the contract puts it
- *    tests/test_*.py
- *    tests/cases.json     of a program
+ *    pytest.ini           the delivered tests pass under plain pytest, which finds a library's
+ *                         module in whatever directory the contract puts it
+ *    tests/test_*.py      of a program test_cases.py, which runs
+ *    tests/cases.json     as
+ *    tests/program.json   says (agent/recipe.h)
  *
  * Tests that were withdrawn stand in their files and are deselected in pytest.ini; of cases they
  * are left out.

@@ -173,7 +173,7 @@ int line_to_run(const struct agent_outcome *outcome, const char *dir, char *cons
 
 int line_to_test(const struct agent_outcome *outcome, const char *dir, struct buf *ret)
 {
-    if (outcome->code.n == 0 || outcome->tests.files.n == 0)
+    if (outcome->code.n == 0 || (outcome->tests.files.n == 0 && !outcome->tests.cases))
         return 0;
     (void)buf_puts(ret, "cd ");
     (void)shell_word(dir, ret);

@@ -32,6 +32,8 @@ CASES = {"cases": [
      "expect": {"stdout": "10000"}},
 ]}
 
+PROGRAM_TESTS = ["tests/cases.json", "tests/program.json", "tests/test_cases.py"]
+
 LIBRARY = '''"""Durations."""
 
 

@@ -67,7 +67,7 @@ def test_a_program_is_built_in_four_calls_and_delivered(place):
     answer = desk.run("adds the numbers of its lines")
     folder = desk.runs()[0]["folder"]
     assert answer.stdout.decode() == f"{folder}/delivered\n"
-    assert scripts.tree(f"{folder}/delivered") == ["count.py", "tests/cases.json"]
+    assert scripts.tree(f"{folder}/delivered") == ["count.py", "pytest.ini", *scripts.PROGRAM_TESTS]
     said = answer.stderr.decode()
     for part in ("● model ", "scripted/model.script", "native, 512 MiB", "no network", "● contract",
                  "5 of 5 tests", "held back", "4 model calls", "It adds numbers.",
@@ -134,7 +134,7 @@ def test_out_is_never_written_over_somebodys_files(place):
     refused = desk.run("--out", "out", "adds numbers", code=2)
     assert b"is not empty" in refused.stderr and desk.runs() == []
     desk.run("--out", "out", "--force", "adds numbers")
-    assert scripts.tree(out) == ["count.py", "notes.txt", "tests/cases.json"]
+    assert scripts.tree(out) == ["count.py", "notes.txt", "pytest.ini", *scripts.PROGRAM_TESTS]
     assert (out / "notes.txt").read_text() == "mine"
 
 

@@ -104,7 +104,7 @@ def test_a_resumed_task_may_deliver_elsewhere(place):
     assert (place.cwd / "new/count.py").read_text() == scripts.COUNT
     task, *_ = stop_at(desk, "tests", signal.SIGKILL)
     desk.run("--resume", task, "--out", "out", "--force")
-    assert scripts.tree(out) == ["count.py", "notes.txt", "tests/cases.json"]
+    assert scripts.tree(out) == ["count.py", "notes.txt", "pytest.ini", *scripts.PROGRAM_TESTS]
 
 
 def test_a_resumed_task_makes_its_folder_anew(place):

@@ -185,7 +185,59 @@ static void a_program_has_its_cases_without_those_withdrawn(void **state)
     assert_non_null(cases);
     assert_non_null(strstr(cases->text, "\"one\""));
     assert_null(strstr(cases->text, "\"two\""));
+    assert_null(strstr(find(&all, "pytest.ini")->text, "deselect"));
     clear_outcome(&outcome);
+}
+
+static void a_program_tells_pytest_how_it_is_started(void **state)
+{
+    struct agent_outcome outcome = { 0 };
+    cleanup_deliverable struct deliverable all = { 0 };
+    const struct judge_input input = { .path = "in/d.csv" };
+    struct gb_err err = { 0 };
+    const char *recipe;
+
+    (void)state;
+    make_outcome(&outcome,
+                 "{\"kind\":\"program\",\"language\":\"c\",\"files\":[\"m.c\"],"
+                 "\"command\":[\"./m\",\"/workspace/x\",\"/workspaces\"],\"summary\":\"s\"}");
+    put(&outcome.code, "m.c", "int main(void) {}\n");
+    put(&outcome.code, "n.c", "\n");
+    outcome.inputs = &input;
+    outcome.n_inputs = 1;
+    outcome.tests.cases =
+        strdup("[{\"name\":\"one\",\"class\":\"normal\",\"expect\":{\"stdout\":\"1\"}}]");
+    assert_int_equal(deliverable_make(&outcome, &all, &err), 0);
+    assert_non_null(strstr(find(&all, "tests/test_cases.py")->text, "def test_case("));
+    recipe = find(&all, "tests/program.json")->text;
+    assert_non_null(strstr(recipe, "\"{work}/.build/program\""));
+    assert_non_null(strstr(recipe, "\"{work}/m.c\""));
+    assert_non_null(strstr(recipe, "\"name\": \"m\""));
+    assert_non_null(strstr(recipe, "\"in/d.csv\""));
+    assert_non_null(strstr(recipe, "\"{work}/x\""));
+    assert_non_null(strstr(recipe, "\"/workspaces\""));
+    clear_outcome(&outcome);
+}
+
+static void a_program_that_cannot_be_started_is_delivered_all_the_same(void **state)
+{
+    static const char *const files[] = { "other.c", "m.txt" };
+
+    (void)state;
+    for (size_t i = 0; i < N_ELEMENTS(files); i++) {
+        struct agent_outcome outcome = { 0 };
+        cleanup_deliverable struct deliverable all = { 0 };
+        struct gb_err err = { 0 };
+
+        make_outcome(&outcome, "{\"kind\":\"program\",\"language\":\"go\",\"files\":[\"m.txt\"],"
+                               "\"summary\":\"s\"}");
+        put(&outcome.code, files[i], "x\n");
+        outcome.tests.cases =
+            strdup("[{\"name\":\"o\",\"class\":\"normal\",\"expect\":{\"stdout\":\"1\"}}]");
+        assert_int_equal(deliverable_make(&outcome, &all, &err), 0);
+        assert_non_null(strstr(find(&all, "tests/program.json")->text, "\"run\": null"));
+        clear_outcome(&outcome);
+    }
 }
 
 /* ---- writing -------------------------------------------------------------------------------- */
@@ -297,6 +349,9 @@ static void lines_can_be_pasted_into_a_shell(void **state)
     assert_string_equal(run.data, "glovebox exec --workspace /tmp/o /tmp/o/m.py");
     assert_int_equal(line_to_test(&outcome, "/tmp/o", &none), 0);
     assert_int_equal(none.len, 0);
+    outcome.tests.cases = strdup("[]");
+    assert_int_equal(line_to_test(&outcome, "/tmp/p", &none), 0);
+    assert_string_equal(none.data, "cd /tmp/p && python3 -m pytest");
     clear_outcome(&outcome);
     outcome = (struct agent_outcome){ 0 };
     make_library(&outcome);
@@ -335,6 +390,8 @@ int main(void)
         cmocka_unit_test(code_that_has_tests_of_its_own_keeps_them),
         cmocka_unit_test(the_same_ini_as_the_judge_tries),
         cmocka_unit_test(a_program_has_its_cases_without_those_withdrawn),
+        cmocka_unit_test(a_program_tells_pytest_how_it_is_started),
+        cmocka_unit_test(a_program_that_cannot_be_started_is_delivered_all_the_same),
         IN_PLACE(only_an_empty_directory_will_do_unless_forced),
         IN_PLACE(somebodys_file_is_not_replaced),
         IN_PLACE(no_link_leads_out_of_the_directory),
