@@ -25,8 +25,10 @@ struct journal {
     struct store *store; /* NULL: a replay */
     struct store_task task;
     struct recording recording;
-    bool has_done; /* an effect was begun that was not there */
-    bool *is_used; /* of the recording's effects: asked for */
+    bool has_done;         /* an effect was begun that was not there */
+    uint64_t place;        /* the highest seq that was asked for */
+    uint64_t place_before; /* what that was before the last effect */
+    bool *is_used;         /* of the recording's effects: asked for */
     struct gb_err divergence;
     struct recorder recorder;
     const char *running[RUNNING_MAX];
@@ -149,6 +151,13 @@ int journal_record(struct journal *journal, const char *path, struct gb_err *err
 
 /* ---- what is remembered --------------------------------------------------------------------- */
 
+static void pass(struct journal *journal, uint64_t seq)
+{
+    journal->place_before = journal->place;
+    if (seq > journal->place)
+        journal->place = seq;
+}
+
 /* Enough of a digest to tell two apart. */
 #define DIGEST_SHOWN 12
 
@@ -179,6 +188,8 @@ static int recall_from_store(struct journal *journal, const char *name, const ch
 
     if (r == 1 && strcmp(effect.digest, digest) != 0)
         r = other_input(name, effect.digest, digest, err);
+    if (r == 1)
+        pass(journal, effect.seq);
     if (r == 1)
         r = add_output(name, effect.output, effect.output_len, ret, err);
     store_effect_clear(&effect);
@@ -264,9 +275,15 @@ static int recall_or_begin(struct journal *journal, const char *name, const char
 
 static int end(struct journal *journal, const struct store_effect *done, int r, struct gb_err *err)
 {
+    uint64_t seq = 0;
+
     journal->running[running_place(journal, done->name)] = journal->running[--journal->n_running];
     if (r == 0)
         r = store_effect_put(journal->store, journal->task.id, done, err);
+    if (r == 0)
+        r = store_effect_last(journal->store, journal->task.id, &seq, err);
+    if (r == 0)
+        pass(journal, seq);
     if (r == 0 && journal->recorder.path)
         r = recorder_add(&journal->recorder, done, err);
     return r;
@@ -334,6 +351,40 @@ bool journal_only_recalled(struct journal *journal)
     has_done = journal->has_done;
     (void)pthread_mutex_unlock(&journal->lock);
     return !has_done;
+}
+
+uint64_t journal_place(struct journal *journal)
+{
+    uint64_t place;
+
+    (void)pthread_mutex_lock(&journal->lock);
+    place = journal->place;
+    (void)pthread_mutex_unlock(&journal->lock);
+    return place;
+}
+
+uint64_t journal_place_before(struct journal *journal)
+{
+    uint64_t place;
+
+    (void)pthread_mutex_lock(&journal->lock);
+    place = journal->place_before;
+    (void)pthread_mutex_unlock(&journal->lock);
+    return place;
+}
+
+bool journal_is_in_front(struct journal *journal)
+{
+    uint64_t last = 0;
+    bool is_in_front;
+
+    if (!journal->store)
+        return false;
+    (void)pthread_mutex_lock(&journal->lock);
+    is_in_front = store_effect_last(journal->store, journal->task.id, &last, NULL) == 0 &&
+                  last == journal->place;
+    (void)pthread_mutex_unlock(&journal->lock);
+    return is_in_front;
 }
 
 bool journal_has(struct journal *journal, const char *name)

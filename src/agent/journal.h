@@ -51,5 +51,14 @@ bool journal_is_at_end(struct journal *journal);
 /* Was everything so far remembered?  True until the first effect is begun in this life. */
 bool journal_only_recalled(struct journal *journal);
 
+/* How far it has come: what was asked for up to now lies at or before this place of the store, what
+ * follows from it behind.  Before the effect that was asked for last; 0 in a replay. */
+uint64_t journal_place(struct journal *journal);
+uint64_t journal_place_before(struct journal *journal);
+
+/* Is nothing remembered behind that place?  From here on everything is done for the first time.
+ * Never in a replay. */
+bool journal_is_in_front(struct journal *journal);
+
 /* Is it there already?  For things shown to people only. */
 bool journal_has(struct journal *journal, const char *name);

@@ -106,9 +106,20 @@ static bool is_tested(const struct agent_outcome *out)
     return out->report.n_rows > 0 || out->report.diagnosis != DIAGNOSIS_NONE;
 }
 
+const struct agent_stop *agent_outcome_stop(const struct agent_outcome *outcome)
+{
+    if (outcome->is_waiting || outcome->outcome == OUTCOME_PASSED ||
+        outcome->outcome == OUTCOME_SUSPECT)
+        return NULL;
+    if (outcome->stop.is_there)
+        return &outcome->stop;
+    return outcome->tried.is_there ? &outcome->tried : NULL;
+}
+
 int agent_outcome_text(const struct agent_spec *spec, const struct agent_outcome *outcome,
                        struct buf *ret)
 {
+    const struct agent_stop *stop = agent_outcome_stop(outcome);
     struct json_writer w;
 
     json_writer_init(&w, ret, false);
@@ -132,6 +143,7 @@ int agent_outcome_text(const struct agent_spec *spec, const struct agent_outcome
     put_json(&w, "matrix", outcome->matrix);
     json_put_u64(&w, "attempts", outcome->attempts);
     put_spent(&w, &outcome->spent);
+    json_put_str(&w, "used_up", stop ? budget_item_name(stop->item) : NULL);
     json_object_end(&w);
     return json_writer_end(&w);
 }

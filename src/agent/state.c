@@ -21,6 +21,7 @@
 #define EVENT_LINE_MAX (64 << 20)
 #define LINE_MAX_BYTES 2048
 #define TIME_TEXT_MAX  32
+#define NAME_SIZE      32
 #define WAIT_MAX_MS    (1000ULL * 60 * 60 * 24 * 30)
 
 /* ---- telling -------------------------------------------------------------------------------- */
@@ -115,18 +116,101 @@ int task_clean(const struct task *task, struct buf *text)
 
 /* ---- budget --------------------------------------------------------------------------------- */
 
+static int put_limits(void *user, struct buf *ret, struct gb_err *err)
+{
+    const struct task *task = user;
+    struct budget budget = task->budget;
+
+    (void)budget_raise(&budget, task->spec->raised);
+    return budget_limits_text(&budget, ret) < 0
+               ? gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for the limits")
+               : 0;
+}
+
+/* Where something is remembered still, what comes next followed from the limits as they were. */
+static bool may_raise(const struct task *task)
+{
+    struct budget budget = task->budget;
+
+    return task->spec->raised && budget_raise(&budget, task->spec->raised) &&
+           journal_is_in_front(task->spec->journal);
+}
+
+static void tell_raised(struct task *task, const struct budget *before)
+{
+    char options[LINE_MAX_BYTES] = "";
+    size_t len = 0;
+
+    for (enum budget_item item = 0; item < N_BUDGET_ITEMS; item++)
+        if (task->budget.limits[item] > before->limits[item])
+            len += (size_t)snprintf(options + len, sizeof(options) - len, "%s%s", len ? ", " : "",
+                                    budget_item_option(item));
+    task_note(task, "the task goes on with a larger %s", options);
+}
+
+static int take_raised(struct task *task, struct gb_err *err)
+{
+    struct journal *journal = task->spec->journal;
+    cleanup_buf struct buf text = BUF_INIT(LINE_MAX_BYTES);
+    const struct budget before = task->budget;
+    struct budget limits;
+    char name[NAME_SIZE];
+    int r;
+
+    (void)snprintf(name, sizeof(name), "limits-%u", ++task->looks);
+    if (!journal_has(journal, name) && !may_raise(task))
+        return 0;
+    r = journal_do(journal, name, "", 0, put_limits, task, &text, err);
+    if (r < 0)
+        return r;
+    if (budget_limits_parse(text.data ? text.data : "", text.len, &limits) < 0)
+        return gb_fail(err, -EINVAL, GB_BLAME_HOST, "what is remembered of '%s' is damaged", name);
+    task->is_late = false;
+    if (budget_raise(&task->budget, &limits))
+        tell_raised(task, &before);
+    return 0;
+}
+
+/* Work in boxes that the task's own time has cut short is done again with more of it. */
+static void keep_stop(struct task *task, enum budget_item next)
+{
+    struct agent_stop stop = {
+        .is_there = true,
+        .budget = task->budget,
+        .place = journal_place(task->spec->journal),
+    };
+
+    if (!budget_is_used_up(&task->budget, next, &stop.item))
+        return;
+    if (stop.item == BUDGET_TIME && task->is_late)
+        stop.place = task->late_place;
+    if (stop.item == BUDGET_ATTEMPTS)
+        task->out->tried = stop;
+    else
+        task->out->stop = stop;
+}
+
 int task_may(struct task *task, enum budget_item next, struct gb_err *err)
 {
-    int r = budget_check(&task->budget, next, err);
+    int r = take_raised(task, err);
 
+    if (r < 0)
+        return r;
+    r = budget_check(&task->budget, next, err);
+    if (r < 0)
+        keep_stop(task, next);
     task->is_over |= r < 0 && next != BUDGET_ATTEMPTS;
     return r;
 }
 
 uint64_t task_deadline(const struct task *task)
 {
-    uint64_t left_ms = budget_left(&task->budget, BUDGET_TIME);
+    struct budget budget = task->budget;
+    uint64_t left_ms;
 
+    if (task->spec->raised)
+        (void)budget_raise(&budget, task->spec->raised);
+    left_ms = budget_left(&budget, BUDGET_TIME);
     return left_ms > WAIT_MAX_MS ? CLOCK_NEVER_NS : clock_now_ns() + left_ms * NS_PER_MS;
 }
 
@@ -161,6 +245,7 @@ int task_do(struct task *task, const char *name, const struct buf *input, journa
 {
     struct timed timed = { effect, user };
     cleanup_buf struct buf output = BUF_INIT(ret->max + TIME_TEXT_MAX);
+    uint64_t place = journal_place(task->spec->journal);
     int was_there = journal_do(task->spec->journal, name, input->data, input->len, do_timed, &timed,
                                &output, err);
     char *end;
@@ -175,6 +260,10 @@ int task_do(struct task *task, const char *name, const struct buf *input, journa
     if (!end || num_parse_u64(output.data, 0, UINT32_MAX, &ms) < 0)
         return gb_fail(err, -EINVAL, GB_BLAME_HOST, "what is remembered of '%s' is damaged", name);
     task_spend_time(task, ms);
+    if (!task->is_late && budget_left(&task->budget, BUDGET_TIME) == 0) {
+        task->is_late = true;
+        task->late_place = place;
+    }
     r = buf_add(ret, end + 1, output.len - (size_t)(end + 1 - output.data));
     return r < 0 ? gb_fail(err, r, GB_BLAME_HOST, "what came of '%s' is too long", name)
                  : was_there;

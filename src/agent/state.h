@@ -43,9 +43,12 @@ struct task {
 
     struct budget budget;
     struct agent_spent spent;
-    bool is_over;       /* the budget: the task ends with what it has */
-    unsigned iteration; /* of the folder, so far */
-    unsigned step;      /* of the orchestrator */
+    unsigned looks;      /* at the budget */
+    bool is_late;        /* work in boxes was under way when the time was used up: */
+    uint64_t late_place; /* of the journal, before it */
+    bool is_over;        /* the budget: the task ends with what it has */
+    unsigned iteration;  /* of the folder, so far */
+    unsigned step;       /* of the orchestrator */
     unsigned searches;
     bool has_no_search;  /* and that was said */
     unsigned unanswered; /* questions that nobody was there to answer */
@@ -68,7 +71,8 @@ void task_log(struct task *task, const char *fmt, ...) __attribute__((format(pri
 /* Takes the task's secrets out of a text before anybody remembers it.  -ENOMEM, -EMSGSIZE. */
 int task_clean(const struct task *task, struct buf *text);
 
-/* May the next thing be done?  -EDQUOT, and is_over from then on. */
+/* May the next thing be done?  -EDQUOT, and is_over from then on.  Here the limits grow, where the
+ * task was resumed with larger ones: that is an effect too, "limits-N" at the N-th look. */
 int task_may(struct task *task, enum budget_item next, struct gb_err *err);
 
 /* The variables that most prompts show. */

@@ -215,7 +215,10 @@ static int do_code(struct task *task, struct choice *choice, struct gb_err *err)
 {
     struct agent_outcome *out = task->out;
     bool is_answer;
-    int r = choice->has_contract ? is_agreed(task, &choice->contract, err) : 1;
+    int r;
+
+    out->tried = (struct agent_stop){ 0 };
+    r = choice->has_contract ? is_agreed(task, &choice->contract, err) : 1;
 
     if (r == 0)
         task_log(task, "the user wants another contract");
@@ -409,6 +412,23 @@ static int work(struct task *task, struct gb_err *err)
 
 /* ---- the end -------------------------------------------------------------------------------- */
 
+/* A model that did not answer in time: that it did not is forgotten when there is more. */
+static void keep_stop(struct task *task)
+{
+    struct agent_stop stop = {
+        .is_there = true,
+        .item = BUDGET_TIME,
+        .budget = task->budget,
+        .place = journal_place_before(task->spec->journal),
+    };
+
+    if (!task->is_over || task->out->stop.is_there)
+        return;
+    /* A server that says how long one has to wait is not waited for. */
+    budget_spend_time(&stop.budget, budget_left(&stop.budget, BUDGET_TIME));
+    task->out->stop = stop;
+}
+
 /* What stopped it is how the task ended, unless it could go on another time: a budget that is used
  * up, or a model whose answers are of no use.  Work that was accepted before stays so. */
 static int conclude(struct task *task, int r, struct gb_err *err)
@@ -498,6 +518,7 @@ int agent_run(const struct agent_spec *spec, struct agent_outcome *ret, struct g
     tell_begin(&task);
     r = conclude(&task, work(&task, &why), &why);
     ret->spent = task.spent;
+    keep_stop(&task);
     if (r == 0)
         tell_end(&task);
     else if (err)

@@ -59,9 +59,10 @@ struct agent_spec {
     struct journal *journal;
     struct folder *folder; /* NULL: none */
     struct budget budget;
-    unsigned candidates; /* solutions to choose from, at least 1 */
-    unsigned jobs;       /* boxes at a time */
-    const char *effort;  /* of the models; NULL: their own */
+    const struct budget *raised; /* limits it may go on with from where it stands; NULL: budget's */
+    unsigned candidates;         /* solutions to choose from, at least 1 */
+    unsigned jobs;               /* boxes at a time */
+    const char *effort;          /* of the models; NULL: their own */
     enum ask_mode ask;
     /* The answer of a human into ret; -EAGAIN: there is none now, the task waits.  May be NULL. */
     int (*human)(void *user, const char *question, struct buf *ret, struct gb_err *err);
@@ -74,6 +75,14 @@ struct agent_spec {
     const struct contract *contract;
     struct agent_listener listener;
     int cancel_fd; /* -1: never */
+};
+
+/* Where a limit stood in the way: with a larger one the task goes on from there. */
+struct agent_stop {
+    bool is_there;
+    enum budget_item item; /* what was used up */
+    struct budget budget;  /* as it was then */
+    uint64_t place;        /* of the journal: what lies behind it followed from the limit */
 };
 
 struct agent_outcome {
@@ -94,7 +103,12 @@ struct agent_outcome {
     char *matrix; /* of candidates: JSON (docs/events.md); NULL: there was one only */
     unsigned attempts;
     struct agent_spent spent;
+    struct agent_stop stop;  /* the budget ended the task */
+    struct agent_stop tried; /* the last step at the code had no more attempts */
 };
+
+/* What of its budget a task that did not pass has used up; NULL: it ended by itself. */
+const struct agent_stop *agent_outcome_stop(const struct agent_outcome *outcome);
 
 /* 0 whatever came of the task, also when its budget ran out; negative when it could not go on (no
  * model, no box, cancelled, a replay that differs): what was done is in the journal.  The caller

@@ -327,6 +327,20 @@ static void put_next(const struct term *term, const struct store_task *task, enu
     put_field(term, "next", line.data, ret);
 }
 
+/* What the budget has ended goes on with more of it. */
+static void put_next_raised(const struct term *term, const struct store_task *task,
+                            const struct run_summary *summary, struct buf *ret)
+{
+    const struct agent_stop *stop = summary->stop.is_there ? &summary->stop : &summary->tried;
+    cleanup_buf struct buf line = BUF_INIT(256);
+
+    if (!stop->is_there)
+        return;
+    (void)buf_printf(&line, "glovebox run --resume %s %s N", task->id,
+                     budget_item_option(stop->item));
+    put_field(term, "next", line.data, ret);
+}
+
 static void show_text(const struct store_task *task, enum state state,
                       const struct run_summary *summary, const struct term *term, struct buf *ret)
 {
@@ -347,6 +361,8 @@ static void show_text(const struct store_task *task, enum state state,
         put_field(term, "folder", task->folder, ret);
     if (summary->delivered)
         put_field(term, "delivered", summary->delivered, ret);
+    if (state == STATE_DONE)
+        put_next_raised(term, task, summary, ret);
     put_next(term, task, state, ret);
 }
 

@@ -44,15 +44,7 @@ static int take_settings(const struct run_session *session, struct run_order *or
                        AGENT_CANDIDATES_MAX);
     order->candidates = (unsigned)settings->task.candidates;
     order->ask = (enum ask_mode)settings->ask;
-    order->budget = (struct budget){
-        .limits = {
-            [BUDGET_STEPS] = settings->task.steps,
-            [BUDGET_ATTEMPTS] = settings->task.attempts,
-            [BUDGET_TOKENS] = settings->task.tokens,
-            [BUDGET_MONEY] = settings->task.cost,
-            [BUDGET_TIME] = settings->task.time_ms,
-        },
-    };
+    order->budget = run_limits(settings);
     order->effort = effort ? strdup(effort) : NULL;
     order->language = language ? strdup(language) : NULL;
     if ((effort && !order->effort) || (language && !order->language))
@@ -99,7 +91,7 @@ static int take_file(const char *arg, struct run_options *options, size_t *bytes
     char digest[DIGEST_SIZE];
     int r = split_file(arg, &host, &box, err);
 
-    if (r < 0)
+    if (r < 0 || !box)
         return r;
     if (has_string(options->order.files, box))
         return gb_fail(err, -EEXIST, GB_BLAME_CALLER, "--file: two files cannot both be '%.200s'",

@@ -210,6 +210,26 @@ static void put_cut(struct json_writer *w, const char *key, const char *text)
         json_put_null(w, key);
 }
 
+static void put_amounts(struct json_writer *w, const char *key, const uint64_t *amounts)
+{
+    json_object_begin(w, key);
+    for (enum budget_item item = 0; item < N_BUDGET_ITEMS; item++)
+        json_put_u64(w, budget_item_name(item), amounts[item]);
+    json_object_end(w);
+}
+
+static void put_stop(struct json_writer *w, const char *key, const struct agent_stop *stop)
+{
+    if (!stop->is_there)
+        return;
+    json_object_begin(w, key);
+    json_put_str(w, "item", budget_item_name(stop->item));
+    json_put_u64(w, "place", stop->place);
+    put_amounts(w, "limits", stop->budget.limits);
+    put_amounts(w, "spent", stop->budget.spent);
+    json_object_end(w);
+}
+
 int run_summary_text(const struct agent_outcome *outcome, const char *delivered, struct buf *ret)
 {
     struct json_writer w;
@@ -223,6 +243,10 @@ int run_summary_text(const struct agent_outcome *outcome, const char *delivered,
     put_cut(&w, "reason", outcome->reason);
     put_cut(&w, "question", outcome->is_waiting ? outcome->question : NULL);
     json_put_str(&w, "delivered", delivered);
+    if (agent_outcome_stop(outcome)) {
+        put_stop(&w, "stop", &outcome->stop);
+        put_stop(&w, "tried", &outcome->tried);
+    }
     json_object_end(&w);
     return json_writer_end(&w);
 }
@@ -245,6 +269,27 @@ static char *copy_of(const struct json_value *object, const char *key)
     return text ? strdup(text) : NULL;
 }
 
+static bool get_amounts(const struct json_value *object, uint64_t *ret)
+{
+    bool is_whole = true;
+
+    for (enum budget_item item = 0; item < N_BUDGET_ITEMS; item++)
+        is_whole = is_whole && json_u64(json_get(object, budget_item_name(item)), &ret[item]);
+    return is_whole;
+}
+
+static struct agent_stop get_stop(const struct json_value *object)
+{
+    const char *item = json_str(json_get(object, "item"), NULL);
+    struct agent_stop stop = { 0 };
+
+    stop.is_there = item && budget_item_parse(item, &stop.item) &&
+                    json_u64(json_get(object, "place"), &stop.place) &&
+                    get_amounts(json_get(object, "limits"), stop.budget.limits) &&
+                    get_amounts(json_get(object, "spent"), stop.budget.spent);
+    return stop;
+}
+
 void run_summary_parse(const char *json, struct run_summary *ret)
 {
     cleanup_json struct json_value *value = NULL;
@@ -255,6 +300,8 @@ void run_summary_parse(const char *json, struct run_summary *ret)
     ret->reason = copy_of(value, "reason");
     ret->question = copy_of(value, "question");
     ret->delivered = copy_of(value, "delivered");
+    ret->stop = get_stop(json_get(value, "stop"));
+    ret->tried = get_stop(json_get(value, "tried"));
 }
 
 void run_summary_clear(struct run_summary *summary)

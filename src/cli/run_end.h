@@ -13,9 +13,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "agent/task.h"
 #include "base/cleanup.h"
 
-struct agent_outcome;
 struct buf;
 struct deliverable;
 struct gb_err;
@@ -44,12 +44,15 @@ int run_end_file(struct store *store, const char *task, size_t i, struct buf *re
 int run_end_contract(struct store *store, const char *task, struct buf *ret, struct gb_err *err);
 int run_end_document(struct store *store, const char *task, struct buf *ret, struct gb_err *err);
 
-/* The summary that a list shows: outcome, reason, question, where it lies. */
+/* The summary that a list shows: outcome, reason, question, where it lies; and from where the task
+ * could go on with a larger budget. */
 struct run_summary {
     char *outcome;
     char *reason;
     char *question;
     char *delivered; /* directory */
+    struct agent_stop stop;
+    struct agent_stop tried;
 };
 
 /* Of a task that has not ended. */

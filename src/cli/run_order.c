@@ -80,6 +80,7 @@ int run_options_text(const struct run_options *options, struct buf *ret)
     put_strings(&w, "sources", options->host.sources);
     json_put_bool(&w, "has_parents_files", options->host.has_parents_files);
     json_put_str(&w, "from", options->host.from);
+    put_strings(&w, "delivered", options->host.delivered);
     json_object_end(&w);
     json_object_end(&w);
     return json_writer_end(&w);
@@ -200,6 +201,8 @@ static int get_host(const struct json_value *object, struct run_host *ret)
         r = get_strings(object, "sources", &ret->sources);
     if (r == 0)
         r = get_string(object, "from", &ret->from);
+    if (r == 0 && json_kind(json_get(object, "delivered")) != JSON_NONE)
+        r = get_strings(object, "delivered", &ret->delivered);
     if (r == 0 && !json_bool(json_get(object, "is_forced"), &ret->is_forced))
         r = -EINVAL;
     (void)json_bool(json_get(object, "has_parents_files"), &ret->has_parents_files);
@@ -232,7 +235,7 @@ int run_options_parse(const char *json, struct run_options *ret, struct gb_err *
         r = get_order(json_get(value, "order"), &ret->order);
     if (r == 0)
         r = get_host(json_get(value, "host"), &ret->host);
-    if (r == 0 && (strings_count(ret->host.flags) % 2 ||
+    if (r == 0 && (strings_count(ret->host.flags) % 2 || strings_count(ret->host.delivered) % 2 ||
                    strings_count(ret->host.sources) != 2 * strings_count(ret->order.files)))
         r = -EINVAL;
     return r < 0 ? unreadable(r, err) : 0;
@@ -252,6 +255,7 @@ void run_options_clear(struct run_options *options)
     run_order_clear(&options->order);
     strings_free(options->host.flags);
     strings_free(options->host.sources);
+    strings_free(options->host.delivered);
     free(options->host.out);
     free(options->host.from);
     options->host = (struct run_host){ 0 };

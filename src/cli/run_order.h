@@ -39,6 +39,7 @@ struct run_host {
     bool is_forced;
     char **sources;         /* of order.files: path on the host, digest, path, digest, … */
     bool has_parents_files; /* their contents are the parent task's, not the host's */
+    char **delivered;       /* by an end that the task has had: path, digest, path, digest, … */
     char *from; /* the folder whose checkpoint has order.before; NULL: the parent task has it */
 };
 

@@ -10,11 +10,14 @@
 #include "cli/run_args.h"
 #include "cli/run_deliver.h"
 #include "cli/run_session.h"
+#include "cli/strings.h"
 
 /* What the order has fixed. */
 static const enum key_id fixed[] = {
-    KEY_EFFORT,     KEY_ASK,      KEY_CANDIDATES, KEY_MAX_STEPS, KEY_MAX_ATTEMPTS,
-    KEY_MAX_TOKENS, KEY_MAX_COST, KEY_MAX_TIME,   KEY_RUNS_DIR,
+    KEY_EFFORT,
+    KEY_ASK,
+    KEY_CANDIDATES,
+    KEY_RUNS_DIR,
 };
 
 static int check_flags(const struct run_args *args, struct gb_err *err)
@@ -48,7 +51,7 @@ static int check_state(const struct run_session *session, struct gb_err *err)
 {
     const struct store_task *task = &session->task;
 
-    if (task->state == TASK_DONE)
+    if (task->state == TASK_DONE && (session->args->answer || !run_can_be_raised(task)))
         return already_done(task, err);
     if (session->args->answer && task->state != TASK_WAITING)
         return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
@@ -65,7 +68,7 @@ static int take_task(struct run_session *session, const char *prefix, struct gb_
     int r = store_task_get(session->store, prefix, task, err);
 
     if (r == 0 && task->state == TASK_DONE)
-        r = already_done(task, err);
+        r = check_state(session, err);
     if (r < 0)
         return r;
     r = store_task_lock(session->store, task->id, &session->lock_fd, err);
@@ -81,13 +84,25 @@ static int take_task(struct run_session *session, const char *prefix, struct gb_
     return check_state(session, err);
 }
 
-/* Of a task that continues another: whose files in --out may be replaced. */
+/* Whose files in --out may be replaced: those of an end that the task has had, else those of the
+ * task that it continues. */
 static int take_parent(struct run_session *session, struct gb_err *err)
 {
     int r = 0;
 
     if (session->task.parent)
         r = run_end_get(session->store, session->task.parent, &session->parent, err);
+    if (r >= 0 && session->options.host.delivered) {
+        char **own = NULL;
+
+        for (char **text = session->options.host.delivered; *text; text++)
+            if (strings_add(&own, *text) < 0) {
+                strings_free(own);
+                return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+            }
+        strings_free(session->parent.delivered);
+        session->parent.delivered = own;
+    }
     return r < 0 ? r : 0;
 }
 
@@ -135,6 +150,8 @@ static int resume_id(struct run_session *session, const char *prefix, struct gb_
     if (r == 0)
         r = run_options_parse(session->task.options, &session->options, err);
     if (r == 0)
+        r = run_raise(session, err);
+    if (r == 0)
         r = take_out(session, err);
     if (r == 0)
         r = take_parent(session, err);
@@ -143,7 +160,9 @@ static int resume_id(struct run_session *session, const char *prefix, struct gb_
     if (r == 0)
         r = open_folder(session, err);
     if (r == 0)
-        r = store_task_state(session->store, session->task.id, TASK_RUNNING, NULL, err);
+        r = session->is_raised
+                ? run_raise_commit(session, err)
+                : store_task_state(session->store, session->task.id, TASK_RUNNING, NULL, err);
     return r;
 }
 

@@ -44,6 +44,8 @@ struct run_session {
     struct folder *folder;
     struct run_options options;
     struct run_end parent; /* of a task that continues another */
+    bool is_raised;        /* the task gets larger limits than it had */
+    uint64_t raise_place;  /* of the store: what was put after it is forgotten then */
 
     struct journal *journal;
     struct run_order order;
@@ -61,6 +63,18 @@ int run_session_prepare(struct run_session *session, char *const *flags, struct 
 
 /* The store of these settings. */
 int run_session_store(struct run_session *session, struct gb_err *err);
+
+/* The limits that settings give. */
+struct budget run_limits(const struct settings *settings);
+
+/* Has the budget ended it? */
+bool run_can_be_raised(const struct store_task *task);
+
+/* Larger limits, as far as the command names some, into the options of a task that is locked; a
+ * task that has ended must have room to go on with them.  The store has them with
+ * run_raise_commit(), which makes a task that has ended run again. */
+int run_raise(struct run_session *session, struct gb_err *err);
+int run_raise_commit(struct run_session *session, struct gb_err *err);
 
 /* Each leaves the session with a task that is locked, and its folder open. */
 int run_begin(struct run_session *session, struct gb_err *err);

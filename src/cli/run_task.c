@@ -378,6 +378,7 @@ static void make_spec(struct run_session *session)
         .journal = session->journal,
         .folder = session->folder,
         .budget = order->budget,
+        .raised = is_replay ? NULL : &session->options.order.budget,
         .candidates = order->candidates,
         .jobs = cpus() + 1, /* a box waits for the kernel part of its time */
         .effort = order->effort,
@@ -451,7 +452,8 @@ static bool needs_another_model(int r, const struct gb_err *err)
 
 static void tell_how_to_resume(const struct run_session *session, int r, const struct gb_err *err)
 {
-    if (!session->args->replay && session->task.id && session->lock_fd >= 0)
+    if (!session->args->replay && session->task.id && session->lock_fd >= 0 &&
+        session->task.state != TASK_DONE)
         (void)dprintf(STDERR_FILENO, "glovebox: resume it with: glovebox run --resume %s%s\n",
                       session->task.id,
                       session->journal && needs_another_model(r, err) ? " --model MODEL" : "");
@@ -598,6 +600,8 @@ static int tell_end(struct run_session *session, const struct deliverable *files
     if (session->has_view && files_given(session, &given) == 0)
         run_tell_end(&session->view, outcome, files, dir ? dir : "", given);
     strings_free(given);
+    if (session->has_view && session->store)
+        run_tell_stop(&session->view, session->task.id, agent_outcome_stop(outcome));
     if (session->args->style != RUN_STYLE_PEOPLE)
         return 0;
     if (outcome->answer)

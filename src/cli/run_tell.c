@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/id.h"
 #include "base/num.h"
 #include "box/box.h"
 #include "cli/command.h"
@@ -182,6 +183,17 @@ void run_tell_end(struct view *view, const struct agent_outcome *outcome,
     }
     if (outcome->answer && isatty(STDOUT_FILENO))
         view_gap(view); /* the answer comes next, by itself */
+}
+
+void run_tell_stop(struct view *view, const char *id, const struct agent_stop *stop)
+{
+    char line[ID_SIZE + 100];
+
+    if (!stop)
+        return;
+    (void)snprintf(line, sizeof(line), "with more than it had: glovebox run --resume %s %s N", id,
+                   budget_item_option(stop->item));
+    view_tell(view, TERM_BOLD, "go on", line);
 }
 
 int run_tell_answer(const char *answer, struct gb_err *err)

@@ -20,5 +20,8 @@ void run_tell_begin(struct view *view, const struct agent_spec *spec, const char
 void run_tell_end(struct view *view, const struct agent_outcome *outcome,
                   const struct deliverable *delivered, const char *dir, char *const *files);
 
+/* How a task goes on that its budget has ended.  stop: NULL: it has not. */
+void run_tell_stop(struct view *view, const char *id, const struct agent_stop *stop);
+
 /* The answer, and nothing else, on stdout; filtered on a terminal. */
 int run_tell_answer(const char *answer, struct gb_err *err);

@@ -41,15 +41,16 @@ static int read_row(struct store *store, unsigned query, struct store_effect *re
     if (r < 0)
         return r;
     ret->at_ms = db_column_int(db, query, COLUMN_AT_MS);
+    ret->seq = db_column_int(db, query, COLUMN_SEQ);
     if (!ret->name || !store_effect_name_is_valid(ret->name) || !ret->digest ||
         !digest_is_valid(ret->digest) || !ret->output || ret->output_len > STORE_OUTPUT_MAX)
         return db_damaged(db, "an effect makes no sense", err);
     return 0;
 }
 
-/* One row of a query, if there is one: 1.  seq may be NULL. */
+/* One row of a query, if there is one: 1. */
 static int read_one(struct store *store, unsigned query, const struct db_arg *args,
-                    struct store_effect *ret, uint64_t *seq, struct gb_err *err)
+                    struct store_effect *ret, struct gb_err *err)
 {
     int r = db_begin(store->db, query, args, err);
 
@@ -58,8 +59,6 @@ static int read_one(struct store *store, unsigned query, const struct db_arg *ar
     if (r == 1) {
         int failed = read_row(store, query, ret, err);
 
-        if (seq)
-            *seq = db_column_int(store->db, query, COLUMN_SEQ);
         if (failed < 0) {
             store_effect_clear(ret);
             r = failed;
@@ -78,7 +77,7 @@ int store_effect_get(struct store *store, const char *task, const char *name,
     if (r == 0)
         r = read_one(store, QUERY_EFFECT_GET,
                      (const struct db_arg[]){ db_text(task), db_text(name), { DB_END } }, &effect,
-                     NULL, err);
+                     err);
     if (r == 1)
         *ret = effect;
     return r < 0 ? gb_wrap(err, r, "effect '%s'", name) : r;
@@ -143,11 +142,28 @@ int store_effect_each(struct store *store, const char *task,
 
         r = read_one(store, QUERY_EFFECT_NEXT,
                      (const struct db_arg[]){ db_text(task), db_int(seq), { DB_END } }, &effect,
-                     &seq, err);
+                     err);
         if (r <= 0)
             return r;
+        seq = effect.seq;
         r = each(user, &effect);
         store_effect_clear(&effect);
     }
     return r;
+}
+
+int store_effect_last(struct store *store, const char *task, uint64_t *ret, struct gb_err *err)
+{
+    int r = store_check_id(task, err);
+
+    if (r == 0)
+        r = db_begin(store->db, QUERY_EFFECT_LAST,
+                     (const struct db_arg[]){ db_text(task), { DB_END } }, err);
+    if (r < 0)
+        return r;
+    r = db_step(store->db, QUERY_EFFECT_LAST, err);
+    if (r == 1)
+        *ret = db_column_int(store->db, QUERY_EFFECT_LAST, 0);
+    db_end(store->db, QUERY_EFFECT_LAST);
+    return r < 0 ? gb_wrap(err, r, "the effects of task '%s'", task) : 0;
 }

@@ -62,12 +62,16 @@ const char *const store_queries[N_QUERIES] = {
                        "ORDER BY id LIMIT 2",
     [QUERY_TASK_LIST] = "SELECT " TASK_READ " FROM task ORDER BY seq DESC LIMIT ?1",
     [QUERY_TASK_STATE] = "UPDATE task SET state = ?2, outcome = ?3, changed_ms = ?4 WHERE id = ?1",
+    [QUERY_TASK_REOPEN] = "UPDATE task SET state = 'running', outcome = NULL, options = ?2, "
+                          "changed_ms = ?3 WHERE id = ?1",
     [QUERY_TASK_REMOVE] = "DELETE FROM task WHERE id = ?1",
     [QUERY_EFFECT_PUT] =
         "INSERT INTO effect (task, name, digest, output, at_ms) VALUES (?1, ?2, ?3, ?4, ?5)",
     [QUERY_EFFECT_GET] = "SELECT " EFFECT_COLUMNS " FROM effect WHERE task = ?1 AND name = ?2",
     [QUERY_EFFECT_NEXT] = "SELECT " EFFECT_COLUMNS " FROM effect WHERE task = ?1 AND seq > ?2 "
                           "ORDER BY seq LIMIT 1",
+    [QUERY_EFFECT_LAST] = "SELECT coalesce(max(seq), 0) FROM effect WHERE task = ?1",
+    [QUERY_EFFECT_CUT] = "DELETE FROM effect WHERE task = ?1 AND seq > ?2",
 };
 
 uint64_t store_now_ms(void)

@@ -53,6 +53,7 @@ struct store_effect {
     char *output; /* JSON or text, as it was put */
     size_t output_len;
     uint64_t at_ms; /* the store's to set */
+    uint64_t seq;   /* the same; grows from one effect of a task to the next */
 };
 
 /* Makes directory (0700) and file as needed.  A database that is damaged (-EUCLEAN) or newer
@@ -81,6 +82,11 @@ void store_tasks_free(struct store_task *tasks, size_t n);
 int store_task_state(struct store *store, const char *id, enum task_state state,
                      const char *outcome, struct gb_err *err);
 
+/* The task, whose caller holds its lock, runs again: with these options, without an outcome, and
+ * without the effects that were put after `seq` (UINT64_MAX: none goes).  All of it or nothing. */
+int store_task_reopen(struct store *store, const char *id, const char *options, uint64_t seq,
+                      struct gb_err *err);
+
 /* With its effects; its folder stays.  -EBUSY while the task is locked, be it by the caller. */
 int store_task_remove(struct store *store, const char *id, struct gb_err *err);
 
@@ -104,6 +110,9 @@ int store_effect_get(struct store *store, const char *task, const char *name,
 int store_effect_put(struct store *store, const char *task, const struct store_effect *effect,
                      struct gb_err *err);
 void store_effect_clear(struct store_effect *effect);
+
+/* The seq of the effect that was put last; 0: there is none. */
+int store_effect_last(struct store *store, const char *task, uint64_t *ret, struct gb_err *err);
 
 /* Is it a name for an effect? */
 bool store_effect_name_is_valid(const char *name);

@@ -224,6 +224,45 @@ int store_task_state(struct store *store, const char *id, enum task_state state,
     return must_be_one(r, id, err);
 }
 
+static int reopen(struct store *store, const char *id, const char *options, uint64_t seq,
+                  struct gb_err *err)
+{
+    int r = db_change(store->db, QUERY_EFFECT_CUT,
+                      (const struct db_arg[]){ db_text(id), db_int(seq), { DB_END } }, err);
+
+    if (r < 0)
+        return gb_wrap(err, r, "task '%s'", id);
+    r = db_change(store->db, QUERY_TASK_REOPEN,
+                  (const struct db_arg[]){
+                      db_text(id),
+                      db_text(options),
+                      db_int(store_now_ms()),
+                      { DB_END },
+                  },
+                  err);
+    return must_be_one(r, id, err);
+}
+
+int store_task_reopen(struct store *store, const char *id, const char *options, uint64_t seq,
+                      struct gb_err *err)
+{
+    int r = store_check_id(id, err);
+
+    if (r == 0)
+        r = store_check_text("options", options, STORE_TEXT_MAX, err);
+    if (r == 0)
+        r = db_exec(store->db, "BEGIN IMMEDIATE", err);
+    if (r < 0)
+        return r;
+    r = reopen(store, id, options, seq, err);
+    if (r == 0)
+        r = db_exec(store->db, "COMMIT", err);
+    /* The first failure is the one to tell. */
+    if (r < 0)
+        (void)db_exec(store->db, "ROLLBACK", NULL);
+    return r;
+}
+
 int store_task_remove(struct store *store, const char *id, struct gb_err *err)
 {
     int lock = -1;

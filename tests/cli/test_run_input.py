@@ -134,7 +134,7 @@ def test_a_finished_task_says_where_its_result_lies(place):
 def test_what_a_task_began_with_cannot_be_changed(place):
     desk = Desk(place, scripts.answer_rules("print(1)\n"))
     desk.run("one")
-    refused(call(place, "run", "--resume", "t_", "--max-steps", "3"), "--max-steps cannot be changed")
+    refused(call(place, "run", "--resume", "t_", "--candidates", "3"), "--candidates cannot be changed")
 
 
 def test_a_recording_takes_no_file_away(place):

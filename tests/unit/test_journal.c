@@ -638,6 +638,30 @@ static void killed_at_any_moment_a_task_goes_on(void **state)
     assert_true(deaths > 100 && twice > 0 && twice < deaths);
 }
 
+static void a_journal_knows_how_far_it_has_come(void **state)
+{
+    struct world *world = *state;
+    uint64_t one;
+
+    assert_true(journal_place(world->journal) == 0 && journal_is_in_front(world->journal));
+    assert_int_equal(do_text(world, "one", "", "1", NULL), 0);
+    one = journal_place(world->journal);
+    assert_int_equal(do_text(world, "two", "", "2", NULL), 0);
+    assert_true(one > 0 && journal_place(world->journal) > one);
+    assert_true(journal_place_before(world->journal) == one);
+    assert_true(journal_is_in_front(world->journal));
+
+    /* In the next life what was done lies before it until it is asked for. */
+    journal_close(&world->journal);
+    assert_int_equal(journal_open(world->store, TASK, &world->journal, NULL), 0);
+    assert_false(journal_is_in_front(world->journal));
+    assert_int_equal(do_text(world, "one", "", "1", NULL), 1);
+    assert_true(journal_place(world->journal) == one && !journal_is_in_front(world->journal));
+    assert_int_equal(do_text(world, "two", "", "2", NULL), 1);
+    assert_true(journal_place_before(world->journal) == one);
+    assert_true(journal_is_in_front(world->journal));
+}
+
 static bool ends_with_newline(const char *path)
 {
     cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -707,6 +731,7 @@ int main(void)
         IN_WORLD(names_and_tasks_are_checked),
         IN_WORLD(an_effect_may_do_others),
         IN_WORLD(threads_work_side_by_side),
+        IN_WORLD(a_journal_knows_how_far_it_has_come),
         IN_WORLD(a_recording_gives_back_every_byte),
         IN_WORLD(a_recording_is_lines_of_json),
         IN_WORLD(a_recording_takes_the_place_of_a_file_only),

@@ -325,6 +325,51 @@ static void effects_come_in_the_order_in_which_they_were_put(void **state)
     assert_int_equal(seen.n, 3);
 }
 
+static void a_reopened_task_runs_again_from_where_it_is_cut(void **state)
+{
+    cleanup_store struct store *store = open_store(*state);
+    struct store_effect effect = { 0 };
+    struct store_task got = { 0 };
+    uint64_t second = 0;
+    uint64_t last = 7;
+
+    assert_int_equal(put_task(store, TASK_A, NULL, NULL), 0);
+    assert_int_equal(put_task(store, TASK_B, NULL, NULL), 0);
+    assert_int_equal(store_effect_last(store, TASK_A, &last, NULL), 0);
+    assert_int_equal(last, 0);
+    assert_int_equal(put_effect(store, TASK_A, "one", "1", 1, NULL), 0);
+    assert_int_equal(put_effect(store, TASK_A, "two", "2", 1, NULL), 0);
+    assert_int_equal(store_effect_last(store, TASK_A, &second, NULL), 0);
+    assert_int_equal(put_effect(store, TASK_B, "one", "b", 1, NULL), 0);
+    assert_int_equal(put_effect(store, TASK_A, "three", "3", 1, NULL), 0);
+    assert_int_equal(store_task_state(store, TASK_A, TASK_DONE, "{\"x\":1}", NULL), 0);
+
+    /* What is refused changes nothing. */
+    assert_int_equal(store_task_reopen(store, "t_11111111111111111111111111", "{}", 0, NULL),
+                     -ENOENT);
+    assert_int_equal(store_task_reopen(store, TASK_A, "{\"more\":1}", second, NULL), 0);
+    assert_int_equal(store_task_get(store, TASK_A, &got, NULL), 0);
+    assert_int_equal(got.state, TASK_RUNNING);
+    assert_null(got.outcome);
+    assert_string_equal(got.options, "{\"more\":1}");
+    store_task_clear(&got);
+    assert_int_equal(store_effect_last(store, TASK_A, &last, NULL), 0);
+    assert_true(last == second);
+    assert_int_equal(store_effect_get(store, TASK_A, "three", &effect, NULL), 0);
+    assert_int_equal(store_effect_get(store, TASK_A, "two", &effect, NULL), 1);
+    assert_true(effect.seq == second);
+    store_effect_clear(&effect);
+    assert_int_equal(store_effect_get(store, TASK_B, "one", &effect, NULL), 1);
+    store_effect_clear(&effect);
+
+    /* What was cut off can be done once more, and behind the end nothing is. */
+    assert_int_equal(put_effect(store, TASK_A, "three", "3", 1, NULL), 0);
+    assert_int_equal(store_task_reopen(store, TASK_A, "{}", UINT64_MAX, NULL), 0);
+    assert_int_equal(store_effect_get(store, TASK_A, "three", &effect, NULL), 1);
+    assert_true(effect.seq > second);
+    store_effect_clear(&effect);
+}
+
 static void an_output_may_be_any_bytes(void **state)
 {
     cleanup_store struct store *store = open_store(*state);
@@ -643,6 +688,7 @@ int main(void)
         IN_PLACE(what_is_no_task_is_refused),
         IN_PLACE(a_removed_task_takes_its_effects_along),
         IN_PLACE(effects_come_in_the_order_in_which_they_were_put),
+        IN_PLACE(a_reopened_task_runs_again_from_where_it_is_cut),
         IN_PLACE(an_output_may_be_any_bytes),
         IN_PLACE(an_effect_is_put_once_and_for_a_task),
         IN_PLACE(the_largest_output_fits_and_no_larger_one),
