@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The same functions for asyncio.  Cancelling the awaiting task ends the run, and its box, first."""
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any, Callable, ContextManager, Optional, Union
+
+from . import _request, _task, result as results
+from ._achild import AsyncChild, complete
+from ._child import Chunk
+from ._exec import StreamEnd, Tally
+from ._request import Call
+from .errors import TaskCancelled
+from .events import Event, TaskResult
+from .result import Result
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+__all__ = ["AsyncExecStream", "AsyncTaskStream", "answer", "answer_stream", "exec", "exec_stream",
+           "resume", "resume_stream", "run", "run_stream"]
+
+
+async def exec(code: Optional[Union[str, bytes]] = None, language: Optional[str] = "python",
+               **options: "Unpack[_request.ExecOptions]") -> Result:
+    """glovebox.exec()"""
+    with _request.exec_call(code, language, options, as_json=True) as call:
+        return results.from_completed(
+            await complete(call.words, input=call.input, cwd=_request.folder(options)))
+
+
+class _Stream:
+    """A command that is started by the first read, or by `async with`."""
+
+    def __init__(self, call: ContextManager[Call], cwd: Optional[str]):
+        self._call = call
+        self._cwd = cwd
+        self._child: Optional[AsyncChild] = None
+        self._open = contextlib.AsyncExitStack()
+        self._is_closed = False
+
+    async def _read(self) -> Optional[Chunk]:
+        if self._is_closed:
+            return None
+        if self._child is None:
+            await self._start()
+        assert self._child is not None
+        return await self._child.read()
+
+    async def _start(self) -> None:
+        words, input = self._open.enter_context(self._call)
+        self._child = await self._open.enter_async_context(
+            await AsyncChild.start(words, input=input, cwd=self._cwd))
+
+    async def aclose(self) -> None:
+        """The run has ended when this returns."""
+        self._is_closed = True
+        await self._open.aclose()
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+
+class AsyncExecStream(_Stream):
+    """glovebox.ExecStream; close it by `async with` or aclose()."""
+
+    def __init__(self, call: ContextManager[Call], cwd: Optional[str]):
+        super().__init__(call, cwd)
+        self.end: Optional[StreamEnd] = None
+        self._tally = Tally()
+
+    async def __aenter__(self) -> "AsyncExecStream":
+        return self
+
+    def __aiter__(self) -> "AsyncExecStream":
+        return self
+
+    async def __anext__(self) -> Chunk:
+        try:
+            chunk = await self._read()
+            if chunk is None and self.end is None and self._child is not None:
+                self.end = self._tally.end(await self._child.wait())
+        except BaseException:
+            await self.aclose()
+            raise
+        if chunk is None:
+            await self.aclose()
+            raise StopAsyncIteration
+        self._tally.add(chunk)
+        return chunk
+
+
+def exec_stream(code: Optional[Union[str, bytes]] = None, language: Optional[str] = "python",
+                **options: "Unpack[_request.ExecOptions]") -> AsyncExecStream:
+    """glovebox.exec_stream()"""
+    call = _request.exec_call(code, language, options, as_json=False)
+    return AsyncExecStream(call, _request.folder(options))
+
+
+class AsyncTaskStream(_Stream):
+    """glovebox.TaskStream; close it by `async with` or aclose()."""
+
+    def __init__(self, call: ContextManager[Call], cwd: Optional[str]):
+        super().__init__(call, cwd)
+        self.result: Optional[TaskResult] = None
+        self._reader = _task.Reader()
+        self._is_over = False
+
+    @property
+    def id(self) -> Optional[str]:
+        return self._reader.id
+
+    async def __aenter__(self) -> "AsyncTaskStream":
+        return self
+
+    def __aiter__(self) -> "AsyncTaskStream":
+        return self
+
+    async def __anext__(self) -> Event:
+        try:
+            event = await self._next()
+        except BaseException:
+            await self.aclose()
+            raise
+        if event is None:
+            await self.aclose()
+            raise StopAsyncIteration
+        return event
+
+    async def _next(self) -> Optional[Event]:
+        while True:
+            event = self._reader.next()
+            if event is not None or self._is_over:
+                return event
+            chunk = await self._read()
+            if chunk is not None:
+                self._reader.add(chunk)
+                continue
+            self._is_over = True
+            if self._child is not None:
+                self.result = self._reader.end(await self._child.wait())
+
+
+def run_stream(task: str, **options: "Unpack[_task.RunOptions]") -> AsyncTaskStream:
+    """glovebox.run_stream()"""
+    return AsyncTaskStream(_task.begin_call(task, options), _request.folder(options))
+
+
+def resume_stream(id: str, **options: "Unpack[_task.RunOptions]") -> AsyncTaskStream:
+    """glovebox.resume_stream()"""
+    return AsyncTaskStream(_task.resume_call(id, options), _request.folder(options))
+
+
+def answer_stream(id: str, text: str, **options: "Unpack[_task.AnswerOptions]") -> AsyncTaskStream:
+    """glovebox.answer_stream()"""
+    return AsyncTaskStream(_task.answer_call(id, text, options), _request.folder(options))
+
+
+async def _finish(stream: AsyncTaskStream, on_event: Optional[Callable[[Event], Any]]) -> TaskResult:
+    async with stream:
+        async for event in stream:
+            if on_event is not None:
+                on_event(event)
+    if stream.result is None:
+        raise TaskCancelled("the task was stopped", id=stream.id)
+    return stream.result
+
+
+async def run(task: str, *, on_event: Optional[Callable[[Event], Any]] = None,
+              **options: "Unpack[_task.RunOptions]") -> TaskResult:
+    """glovebox.run(); on_event gets each event as it comes."""
+    return await _finish(run_stream(task, **options), on_event)
+
+
+async def resume(id: str, *, on_event: Optional[Callable[[Event], Any]] = None,
+                 **options: "Unpack[_task.RunOptions]") -> TaskResult:
+    """glovebox.resume()"""
+    return await _finish(resume_stream(id, **options), on_event)
+
+
+async def answer(id: str, text: str, *, on_event: Optional[Callable[[Event], Any]] = None,
+                 **options: "Unpack[_task.AnswerOptions]") -> TaskResult:
+    """glovebox.answer()"""
+    return await _finish(answer_stream(id, text, **options), on_event)

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fixtures of the suite `client`: the Python package of clients/python against the real command.
+
+The packages that its adapters plug into are installed by tools/testbed on first use.  Where that
+fails, for want of a network, their tests are skipped; where CI is set, they fail.
+"""
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from lib import place as places
+
+CLIENT = places.ROOT / "clients/python"
+sys.path.insert(0, str(CLIENT / "src"))
+sys.path.append(str(places.ROOT / "tests/cli"))  # scripts.py: rules of scripted models
+
+# Of the test run, and no business of glovebox's.
+FOREIGN = ("GLOVEBOX", "GLOVEBOX_BUILD", "GLOVEBOX_LEDGER", "GLOVEBOX_PROOF", "GLOVEBOX_SEED",
+           "GLOVEBOX_GOLDEN", "PYTHONPATH")
+
+
+@pytest.fixture(autouse=True)
+def desk(place, ledger, monkeypatch):
+    """The command and its folders are this test's; returns the place."""
+    for name in FOREIGN:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("GLOVEBOX_BIN", str(places.binary()))
+    monkeypatch.setenv("GLOVEBOX_STATE_DIR", str(place.base / "state"))
+    monkeypatch.setenv("CONFIGURATION_DIRECTORY", str(place.base / "system"))
+    monkeypatch.setenv("GLOVEBOX_RUNS_DIR", str(place.base / "runs"))
+    monkeypatch.chdir(place.cwd)
+    return place
+
+
+def _testbed(name):
+    done = subprocess.run([places.ROOT / "tools/testbed", name], capture_output=True, text=True)
+    if done.returncode == 0:
+        return Path(done.stdout.strip(), "bin")
+    why = f"{name} is not installed: {' '.join(done.stderr.split()[-40:])}"
+    if os.environ.get("CI"):
+        pytest.fail(why)
+    pytest.skip(why)
+
+
+@pytest.fixture(scope="session")
+def langgraph_bin():
+    """Programs of a virtual environment with LangChain and LangGraph."""
+    return _testbed("langgraph")
+
+
+@pytest.fixture(scope="session")
+def autogen_bin():
+    """Programs of a virtual environment with AutoGen."""
+    return _testbed("autogen")
