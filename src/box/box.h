@@ -27,6 +27,7 @@ struct box;
 struct box_file;
 struct gb_err;
 struct link;
+struct msg_welcome;
 
 /* What a caller wants.  Strings and vectors are the caller's and must outlive box_open(). */
 struct box_spec {
@@ -73,6 +74,42 @@ uint32_t box_close(struct box *box);
  * whose runs are over and closed and who is about to end; nothing else waits for the backend's
  * process. */
 void box_leave(struct box *box);
+
+/* ---- boxes that live on ---------------------------------------------------------------------- */
+
+/* Where a keeper is found: a socket that listens already, in the directory `name` of parent_fd. */
+struct box_keep_spec {
+    int listener_fd;
+    int parent_fd;
+    const char *name;
+};
+
+/* Hands a box that stands over to a keeper, which removes the directory together with the box; this
+ * process has no part in it any more.  On failure the box is as it was; box_close() is owed in both
+ * cases. */
+int box_keep(struct box *box, const struct box_keep_spec *spec, struct gb_err *err);
+
+/* What was known of a kept box when it was made.  The strings must live as long as the box. */
+struct box_kept {
+    struct receipt receipt;
+    const char *path; /* the PATH of its programs */
+};
+
+/* What a keeper says of its box. */
+struct box_news {
+    uint32_t clients; /* besides this one */
+    uint32_t runs;    /* under way */
+    uint64_t ttl_ms;  /* left; 0: for ever */
+};
+
+/* A kept box, through a connection to its keeper, which is taken over in any case.  Several
+ * processes can use it at a time; box_close() ends this one's runs and lets go of it. */
+int box_attach(const struct box_kept *kept, int fd, struct box **ret, struct box_news *ret_news,
+               struct gb_err *err);
+
+/* Has a keeper destroy its box and waits for that; takes the connection over.  The number of
+ * survivors in *ret. */
+int box_unkeep(int fd, uint32_t *ret, struct gb_err *err);
 
 const struct receipt *box_receipt(const struct box *box);
 
@@ -196,6 +233,12 @@ struct box_ops {
     int (*run_close)(struct box *box, struct box_run_end *ret, struct gb_err *err);
     /* Readable when the backend has lost its hold on the box. */
     int (*watch_fd)(struct box *box);
+    /* Gives the box with its link to a keeper; NULL where there are none. */
+    int (*keep)(struct box *box, const struct box_keep_spec *spec, struct gb_err *err);
+    /* Makes the state of a box that a keeper holds: groups are the box's directories, taken over.
+     */
+    int (*attach)(struct box *box, const struct box_kept *kept, const struct msg_welcome *welcome,
+                  int *groups, size_t n_groups, struct gb_err *err);
     /* Lets the box be removed without waiting; negative when only destroy() can.  May be NULL. */
     int (*leave)(struct box *box);
     /* Releases all, from any state; the number of survivors. */
@@ -214,6 +257,8 @@ const struct box_ops *box_backend(const char *name, struct gb_err *err);
 void *box_state(struct box *box);
 struct receipt *box_receipt_edit(struct box *box);
 struct link *box_link(struct box *box);
+uint32_t box_run_seq(const struct box *box); /* what the link calls the run that was opened last */
+void box_set_run_seq(struct box *box, uint32_t seq);
 wall_set box_without(const struct box *box); /* walls to leave out, because they failed before */
 const struct box_ops *box_ops_of(const struct box *box);
 void box_set_path(struct box *box, char *path); /* takes it over */

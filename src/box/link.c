@@ -103,7 +103,8 @@ void link_free(struct link *link)
 {
     if (!link)
         return;
-    close(link->fd);
+    if (link->fd >= 0)
+        close(link->fd);
     buf_clear(&link->out);
     free(link);
 }
@@ -742,4 +743,23 @@ int link_greet(struct link *link, struct gb_err *err)
     hello.nonce = link->nonce;
     r = queue_msg(link, MSG_HELLO, 0, 0, &hello);
     return r < 0 ? gb_fail(err, r, GB_BLAME_BUG, "queueing the greeting") : 0;
+}
+
+static bool is_at_rest(const struct link *link)
+{
+    for (size_t i = 0; i < REQUESTS_MAX; i++)
+        if (link->requests[i].seq)
+            return false;
+    return !link->lost && link->has_hello && queued(link) == 0 &&
+           link->reader.start == link->reader.end;
+}
+
+int link_release(struct link *link, uint32_t *ret_next_seq, uint32_t *ret_next_channel)
+{
+    if (!is_at_rest(link))
+        return -EBUSY;
+    *ret_next_seq = link->next_seq;
+    *ret_next_channel = link->next_channel;
+    (void)lose(link, -EPIPE, "it was given to a keeper");
+    return take_fd(&link->fd);
 }

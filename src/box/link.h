@@ -86,3 +86,7 @@ int link_pump(struct link *link, uint64_t deadline_ns, struct pollfd *extra, siz
               struct gb_err *err);
 
 bool link_is_lost(const struct link *link);
+
+/* Gives the socket away, for a keeper, with the numbers that were not used yet.  -EBUSY unless all
+ * that was asked has been answered and nothing lies unread.  The link is lost afterwards. */
+int link_release(struct link *link, uint32_t *ret_next_seq, uint32_t *ret_next_channel);

@@ -200,7 +200,9 @@ static int send_run(struct process *p, struct gb_err *err)
         return r;
     run.flags = has_v2 ? RUN_FLAG_GROUP : 0;
     run.n_fds = (uint32_t)n_fds;
-    return link_request(box_link(p->box), MSG_RUN, &run, fds, n_fds, &p->seq, err);
+    r = link_request(box_link(p->box), MSG_RUN, &run, fds, n_fds, &p->seq, err);
+    box_set_run_seq(p->box, r == 0 ? p->seq : 0);
+    return r;
 }
 
 /* A program that cannot be executed is a result; anything else that fails before it is the box's

@@ -28,6 +28,7 @@
 #include "glove/link.h"
 
 #define CHILDREN_MAX 64
+#define ENDED_MAX    64
 
 enum child_kind {
     CHILD_NONE,
@@ -57,6 +58,13 @@ struct child {
     uint64_t started_ns;
     int status_fd; /* RUN apart: how the program ended, told by its init; else -1 */
     struct report report;
+};
+
+/* A run whose main process has ended: others of its session may live on.  The kernel does not use
+ * the number again while they do. */
+struct ended {
+    uint32_t seq; /* 0: none */
+    pid_t session;
 };
 
 enum glove_state {
@@ -90,6 +98,8 @@ struct glove {
     struct link link;
     struct channels channels;
     struct child children[CHILDREN_MAX];
+    struct ended ended[ENDED_MAX]; /* the latest, in a ring */
+    size_t next_ended;
     /* link in, link out, signals, children, channels; and whose each entry is */
     struct pollfd polls[3 + CHILDREN_MAX + CHANNELS_MAX];
     void *owners[3 + CHILDREN_MAX + CHANNELS_MAX];

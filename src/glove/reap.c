@@ -145,6 +145,19 @@ static int status_of(const struct child *child, int status)
     return read(child->status_fd, &told, sizeof(told)) == (ssize_t)sizeof(told) ? told : status;
 }
 
+static void note_ended(struct glove *glove, const struct child *child)
+{
+    glove->ended[glove->next_ended] = (struct ended){ .seq = child->seq, .session = child->pid };
+    glove->next_ended = (glove->next_ended + 1) % ENDED_MAX;
+}
+
+void reap_forget_session(struct glove *glove, pid_t pid)
+{
+    for (size_t i = 0; i < ENDED_MAX; i++)
+        if (glove->ended[i].session == pid)
+            glove->ended[i] = (struct ended){ 0 };
+}
+
 /* A dead child has closed its end, and so has everything in the namespace of a dead init: the
  * report is read now or never comes. */
 static int child_ended(struct glove *glove, struct child *child, int status,
@@ -152,6 +165,8 @@ static int child_ended(struct glove *glove, struct child *child, int status,
 {
     int r = child->report_fd >= 0 ? reap_report(glove, child) : 0;
 
+    if (child->kind == CHILD_RUN)
+        note_ended(glove, child);
     child->pid = 0;
     if (r < 0 || child->kind != CHILD_RUN)
         return r;
@@ -224,20 +239,70 @@ static uint64_t count_survivors(void)
     return n > 0 ? n : 1;
 }
 
-/* kill(-1) says 0 even when every signal was refused, and a zombie counts until it is reaped: the
- * box is empty when there is nobody left to signal. */
+/* Signals the run's session.  Nothing tells whose child a process was once its parent is gone, so
+ * one that has made a session of its own lives on until no run is under way. */
+static bool session_kill(pid_t session)
+{
+    bool is_empty = true;
+
+    for (pid_t pid = 2; pid < PIDS_SEARCHED; pid++) {
+        if (getsid(pid) != session)
+            continue;
+        (void)kill(pid, SIGKILL);
+        is_empty = false;
+    }
+    return is_empty;
+}
+
+static bool has_other_runs(const struct glove *glove, uint32_t run)
+{
+    for (size_t i = 0; run && i < CHILDREN_MAX; i++) {
+        const struct child *child = &glove->children[i];
+
+        if (child->kind != CHILD_NONE && child->pid > 0 &&
+            !(child->kind == CHILD_RUN && child->seq == run))
+            return true;
+    }
+    return false;
+}
+
+/* True when nobody is left.  kill(-1) says 0 even when every signal was refused, and a zombie
+ * counts until it is reaped: the box is empty when there is nobody left to signal. */
+static bool kill_once(const struct glove *glove, uint32_t run, pid_t session)
+{
+    if (has_other_runs(glove, run))
+        return session == 0 || session_kill(session);
+    return kill(-1, SIGKILL) < 0 && errno == ESRCH;
+}
+
+/* 0 for one that is not known, any more. */
+static pid_t session_of(struct glove *glove, uint32_t run)
+{
+    const struct child *child = child_find(glove, CHILD_RUN, run);
+
+    if (run == 0)
+        return 0;
+    if (child)
+        return child->pid;
+    for (size_t i = 0; i < ENDED_MAX; i++)
+        if (glove->ended[i].seq == run)
+            return glove->ended[i].session;
+    return 0;
+}
+
 int reap_kill(struct glove *glove, const void *msg)
 {
     const struct msg_kill *request = msg;
     uint64_t deadline_ns = clock_after_ms(KILL_PATIENCE_MS);
     struct pollfd ended = { .fd = glove->signal_fd, .events = POLLIN };
+    pid_t session = session_of(glove, request->run);
 
     if (getpid() != 1)
         return link_error(&glove->link, request->seq, EPERM, GLOVE_STEP_REQUEST);
     for (;;) {
         int r;
 
-        if (kill(-1, SIGKILL) < 0 && errno == ESRCH)
+        if (kill_once(glove, request->run, session))
             return link_ok(&glove->link, request->seq, 0);
         (void)poll(&ended, 1, KILL_PAUSE_MS);
         r = glove_signals(glove);

@@ -27,5 +27,8 @@ int reap_some(struct glove *glove);
 /* Answers what was waiting for a FIN. */
 int reap_settle(struct glove *glove);
 
+/* A new process has this number: no session that ended means it any more. */
+void reap_forget_session(struct glove *glove, pid_t pid);
+
 /* Handler of KILL. */
 int reap_kill(struct glove *glove, const void *msg);

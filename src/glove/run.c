@@ -139,6 +139,7 @@ static int fork_program(struct launch *launch, struct child *child, int report_f
         return pid;
     }
     child->pid = pid;
+    reap_forget_session(glove, pid);
     return 0;
 }
 

@@ -4,7 +4,8 @@
  * Started by posix_spawn() from a sealed memfd, with an empty environment and one descriptor, 3:
  * the control socket.  It reads a plan, builds the box, and then watches two things: the socket,
  * whose end means that the host is gone or done, and the box's PID 1.  Whichever ends first, the
- * box is removed completely and this process goes; should it be killed, its guard does that.  One
+ * box is removed completely and this process goes; should it be killed, its guard does that.  A
+ * host that wants its box to live on says so, and this process becomes its keeper (keep.h).  One
  * thread, no malloc, nothing secret in its memory; a box cloned from it inherits nothing worth
  * having.
  *
@@ -26,16 +27,19 @@
 #include "base/sys.h"
 #include "spawner/box.h"
 #include "spawner/guard.h"
+#include "spawner/keep.h"
 
 #define CONTROL_FD     3
 #define PLAN_FDS       2
+#define FDS_MAX        KEEP_FDS /* as many as any message brings */
 #define SWEEP_AGAIN_MS 1000
 
 struct spawner {
     struct wire_reader reader;
     struct plan plan;
     struct box box;
-    int fds[PLAN_FDS]; /* came with the first frames, belong to PLAN */
+    struct keep keep;
+    int fds[FDS_MAX]; /* came with the last frames: belong to PLAN, or to KEEP */
     size_t n_fds;
 };
 
@@ -61,7 +65,7 @@ static ssize_t feed(struct spawner *s)
 {
     size_t room;
     uint8_t *at = wire_reader_room(&s->reader, &room);
-    size_t n_fds = PLAN_FDS - s->n_fds;
+    size_t n_fds = FDS_MAX - s->n_fds;
     ssize_t n = fd_recv(CONTROL_FD, at, room, s->fds + s->n_fds, &n_fds, 0);
 
     s->n_fds += n_fds;
@@ -98,6 +102,8 @@ static int read_plan(struct spawner *s)
         r = plan_add(&s->plan, head.type, payload, head.size, s->fds, s->n_fds);
         if (r < 0)
             return r;
+        if (head.type == MSG_PLAN)
+            s->n_fds = 0; /* the plan's now */
     }
     return r < 0 ? r : -ECONNRESET;
 }
@@ -119,33 +125,63 @@ static void report_gone(int error, uint32_t survivors)
     (void)send_msg(MSG_GONE, &gone, NULL, 0);
 }
 
-/* Returns when the box must end or has ended.  Whatever the host says now is DESTROY. */
-static void watch(const struct spawner *s)
+/* Returns when the box must end or has ended, or the host has something to say: true. */
+static bool await_word(const struct spawner *s, uint64_t end_ns)
 {
     struct pollfd fds[2] = {
         { .fd = CONTROL_FD, .events = POLLIN },
         { .fd = s->box.pidfd, .events = POLLIN },
     };
-    uint32_t ttl_ms = s->plan.head.ttl_ms;
-    uint64_t deadline_ns = ttl_ms ? clock_after_ms(ttl_ms) : CLOCK_NEVER_NS;
     int n;
 
     do {
-        n = poll(fds, N_ELEMENTS(fds), clock_poll_ms(deadline_ns));
+        n = poll(fds, N_ELEMENTS(fds), clock_poll_ms(end_ns));
     } while (n < 0 && errno == EINTR);
+    return n > 0 && fds[0].revents && !fds[1].revents;
+}
+
+/* The host goes and leaves the box here.  The end of it is told to whoever asked for it. */
+static void keep(struct spawner *s)
+{
+    char nothing[1] = { 0 };
+    int asker;
+
+    (void)prctl(PR_SET_NAME, "glovebox-keeper");
+    if (send_msg(MSG_KEPT, nothing, NULL, 0) < 0)
+        return;
+    asker = keep_serve(&s->keep);
+    if (asker >= 0)
+        (void)dup2(asker, CONTROL_FD);
+}
+
+/* Returns when the box must end or has ended.  The host can say KEEP; anything else is DESTROY. */
+static void watch(struct spawner *s)
+{
+    uint32_t ttl_ms = s->plan.head.ttl_ms;
+    uint64_t end_ns = ttl_ms ? clock_after_ms(ttl_ms) : CLOCK_NEVER_NS;
+    struct wire_head head;
+    const uint8_t *payload;
+    struct msg_keep msg;
+
+    if (!await_word(s, end_ns) || next_frame(s, &head, &payload) <= 0 || head.type != MSG_KEEP ||
+        msg_decode(MSG_KEEP, payload, head.size, &msg) < 0)
+        return;
+    if (keep_begin(&s->keep, &s->box, &msg, s->fds, s->n_fds, end_ns) == 0)
+        keep(s);
 }
 
 /* Processes that the kernel cannot end yet (waiting for a device) keep this one here, so that slot
  * and groups stay owned until they are gone. */
-static void remove_box(struct box *box)
+static void remove_box(struct spawner *s)
 {
     uint32_t survivors = 0;
-    int r = box_destroy(box, &survivors);
+    int r = box_destroy(&s->box, &survivors);
 
+    keep_forget(&s->keep);
     report_gone(r, survivors);
     while (r == -EBUSY) {
         (void)poll(NULL, 0, SWEEP_AGAIN_MS);
-        r = box_destroy(box, &survivors);
+        r = box_destroy(&s->box, &survivors);
     }
 }
 
@@ -162,6 +198,7 @@ static void stand_in(void *arg)
     if (s->box.pidfd >= 0)
         (void)sys_pidfd_send_signal(s->box.pidfd, SIGKILL);
     r = box_sweep(&s->box.slot, &survivors);
+    keep_forget(&s->keep);
     report_gone(r, survivors);
     while (r == -EBUSY) {
         (void)poll(NULL, 0, SWEEP_AGAIN_MS);
@@ -182,7 +219,7 @@ static void live(struct spawner *s)
     }
     if (r < 0)
         failure_send(CONTROL_FD, &failure);
-    remove_box(&s->box);
+    remove_box(s);
 }
 
 static int serve(struct spawner *s)

@@ -49,6 +49,7 @@ struct native {
     wall_set walls;
     unsigned n_runs;
     bool has_run; /* a run is open */
+    bool is_kept; /* by a keeper: this process only uses it */
     struct run_group run;
     uint32_t kill_seq; /* of a KILL that the glove has not answered yet, 0: none */
 };
@@ -323,7 +324,7 @@ static uint64_t native_run_cpu_ns(struct box *box)
 static int native_run_kill(struct box *box, struct gb_err *err)
 {
     struct native *native = box_state(box);
-    struct msg_kill kill = { 0 };
+    struct msg_kill kill = { .run = box_run_seq(box) };
     int r = run_group_kill(&native->run);
 
     if (r != -ENOTSUP)
@@ -370,6 +371,43 @@ static int native_run_close(struct box *box, struct box_run_end *ret, struct gb_
     return r;
 }
 
+/* ---- keeping -------------------------------------------------------------------------------- */
+
+static int native_keep(struct box *box, const struct box_keep_spec *spec, struct gb_err *err)
+{
+    struct native *native = box_state(box);
+    struct msg_keep msg = { .name = spec->name };
+    cleanup_close int link_fd = link_release(box_link(box), &msg.next_seq, &msg.next_channel);
+
+    if (link_fd < 0)
+        return gb_fail(err, link_fd, GB_BLAME_BUG, "the box is busy");
+    return spawn_keep(&native->spawn, &msg, (int[]){ link_fd, spec->listener_fd, spec->parent_fd },
+                      3, err);
+}
+
+/* Which hierarchies there are has not changed since the box was made, or its groups would be gone.
+ */
+static int native_attach(struct box *box, const struct box_kept *kept,
+                         const struct msg_welcome *welcome, int *groups, size_t n_groups,
+                         struct gb_err *err)
+{
+    struct native *native = box_state(box);
+
+    native->spawn = (struct spawn)SPAWN_INIT;
+    native->is_kept = true;
+    native->walls = kept->receipt.walls;
+    native->n_runs = welcome->first_run - 1;
+    if (n_groups > SPAWN_GROUPS_MAX) {
+        for (size_t i = 0; i < n_groups; i++)
+            close(groups[i]);
+        return gb_fail(err, -EPROTO, GB_BLAME_HOST, "the keeper of the box has too many groups");
+    }
+    memcpy(native->spawn.groups, groups, n_groups * sizeof(*groups));
+    native->spawn.n_groups = n_groups;
+    hierarchies_find(geteuid(), &native->groups);
+    return 0;
+}
+
 static int native_watch_fd(struct box *box)
 {
     struct native *native = box_state(box);
@@ -381,7 +419,7 @@ static int native_leave(struct box *box)
 {
     struct native *native = box_state(box);
 
-    return native->has_run ? -EBUSY : spawn_leave(&native->spawn);
+    return native->has_run || native->is_kept ? -EBUSY : spawn_leave(&native->spawn);
 }
 
 static uint32_t native_destroy(struct box *box)
@@ -406,6 +444,8 @@ const struct box_ops box_native = {
     .run_kill = native_run_kill,
     .run_close = native_run_close,
     .watch_fd = native_watch_fd,
+    .keep = native_keep,
+    .attach = native_attach,
     .leave = native_leave,
     .destroy = native_destroy,
 };

@@ -431,6 +431,34 @@ static void close_fds(struct spawn *spawn)
         close(spawn->slots_fd);
 }
 
+static int send_keep(const struct spawn *spawn, const struct msg_keep *msg, const int *fds,
+                     size_t n_fds)
+{
+    uint8_t frame[256];
+    int len = msg_encode(MSG_KEEP, 0, 0, msg, frame, sizeof(frame));
+    ssize_t n = len < 0 ? len : fd_send(spawn->control_fd, frame, (size_t)len, fds, n_fds, 0);
+    int r;
+
+    if (n != len)
+        return n < 0 ? (int)n : -EPIPE;
+    r = read_answer(spawn, clock_after_ms(BUILD_MS));
+    drop_fds(spawn->answer);
+    return r == 0 && spawn->answer->head.type != MSG_KEPT ? -EPROTO : r;
+}
+
+int spawn_keep(struct spawn *spawn, const struct msg_keep *msg, const int *fds, size_t n_fds,
+               struct gb_err *err)
+{
+    int r = send_keep(spawn, msg, fds, n_fds);
+
+    if (r < 0)
+        return gb_fail(err, r, GB_BLAME_HOST, "the spawner does not keep the box: %s",
+                       strerror(-r));
+    spawn->pid = 0;
+    leave(spawn);
+    return 0;
+}
+
 int spawn_leave(struct spawn *spawn)
 {
     char nothing[1] = { 0 };

@@ -51,6 +51,11 @@ int spawn_begin(struct spawn *spawn, const struct buf *plan, int *ret_link_fd, s
  * failure of a wall is told as such, with its remedy.  Always negative. */
 int spawn_lost(struct spawn *spawn, struct gb_err *err);
 
+/* It becomes the keeper of its box, and nobody's child; spawn_end() has nothing left to do. */
+struct msg_keep;
+int spawn_keep(struct spawn *spawn, const struct msg_keep *msg, const int *fds, size_t n_fds,
+               struct gb_err *err);
+
 /* Tells it to remove everything and goes; negative when it is not there to do it. */
 int spawn_leave(struct spawn *spawn);
 

@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* box/kept.c - the boxes that live on, as a directory. */
+#include "box/kept.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/dir.h"
+#include "base/err.h"
+#include "base/fd.h"
+#include "box/kept_record.h"
+
+#define BOXES_MAX   4096
+#define RECORD_FILE "box.json"
+#define SOCKET_FILE "socket"
+#define RUNS_DIR    "runs"
+#define NEW_PREFIX  ".new-"
+#define LOCK_FILE   ".lock"
+#define BACKLOG     64
+
+/* ---- the directory -------------------------------------------------------------------------- */
+
+static int no_state_dir(struct gb_err *err)
+{
+    return gb_fail(err, -ENOENT, GB_BLAME_CALLER,
+                   "there is no place that remembers boxes" GB_REMEDY
+                   "set HOME, XDG_STATE_HOME or GLOVEBOX_STATE_DIR");
+}
+
+/* STATE/boxes.  -ENOENT without err set when it is not there and is not to be made. */
+static int boxes_open(const char *state_dir, bool is_made, struct gb_err *err)
+{
+    char path[PATH_MAX];
+    int fd;
+    int r;
+
+    if (!state_dir)
+        return no_state_dir(err);
+    if (snprintf(path, sizeof(path), "%s/boxes", state_dir) >= (int)sizeof(path))
+        return gb_fail(err, -ENAMETOOLONG, GB_BLAME_CALLER, "'%.100s…': too long", state_dir);
+    r = is_made ? dir_make_parents(path, 0700) : 0;
+    if (r < 0 || (is_made && mkdir(path, 0700) < 0 && errno != EEXIST))
+        return gb_fail(err, r < 0 ? r : -errno, GB_BLAME_HOST, "making '%s': %s", path,
+                       strerror(r < 0 ? -r : errno));
+    fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT)
+        return -ENOENT;
+    return fd < 0 ? gb_fail_sys(err, "'%s'", path) : fd;
+}
+
+/* The directory's entries; the descriptor stays the caller's.  NULL: errno. */
+static DIR *entries_open(int fd)
+{
+    int own = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = own < 0 ? NULL : fdopendir(own);
+
+    if (!dir && own >= 0)
+        close(own);
+    return dir;
+}
+
+static void unlink_files(int fd)
+{
+    DIR *dir = entries_open(fd);
+    struct dirent *entry;
+
+    if (!dir)
+        return;
+    while ((entry = readdir(dir)) != NULL)
+        (void)unlinkat(fd, entry->d_name, 0);
+    (void)closedir(dir);
+}
+
+/* The directory of a box: its files and those of its runs.  What else is there stays. */
+static void box_dir_remove(int boxes, const char *name)
+{
+    cleanup_close int fd = openat(boxes, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    cleanup_close int runs =
+        fd < 0 ? -1 : openat(fd, RUNS_DIR, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+
+    if (runs >= 0)
+        unlink_files(runs);
+    if (fd < 0)
+        return;
+    (void)unlinkat(fd, RUNS_DIR, AT_REMOVEDIR);
+    unlink_files(fd);
+    (void)unlinkat(boxes, name, AT_REMOVEDIR);
+}
+
+/* ---- sockets -------------------------------------------------------------------------------- */
+
+/* A path through the directory's descriptor: the real one may be longer than a socket's may. */
+static struct sockaddr_un socket_address(int dir)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+
+    (void)snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/" SOCKET_FILE,
+                   dir);
+    return address;
+}
+
+static int socket_listen(int dir, struct gb_err *err)
+{
+    cleanup_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    struct sockaddr_un address = socket_address(dir);
+    mode_t before = umask(0177);
+    int r = fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
+                    listen(fd, BACKLOG) < 0
+                ? gb_fail_sys(err, "making the socket of a box")
+                : 0;
+
+    (void)umask(before);
+    return r < 0 ? r : take_fd(&fd);
+}
+
+/* -ECONNREFUSED: its keeper is dead. */
+static int socket_connect(int dir)
+{
+    cleanup_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct sockaddr_un address = socket_address(dir);
+
+    if (fd < 0)
+        return -errno;
+    if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
+        return errno == ENOENT ? -ECONNREFUSED : -errno;
+    return take_fd(&fd);
+}
+
+/* ---- making --------------------------------------------------------------------------------- */
+
+/* Locked while it is made: one that is not has no maker any more. */
+static int new_dir(int boxes, const char *name, struct gb_err *err)
+{
+    int fd;
+
+    if (mkdirat(boxes, name, 0700) < 0)
+        return gb_fail_sys(err, "making the directory of a box");
+    fd = openat(boxes, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
+        return gb_fail_sys(err, "opening the directory of a box");
+    return fd;
+}
+
+static int write_record(int dir, const struct kept *kept, struct gb_err *err)
+{
+    cleanup_buf struct buf text = BUF_INIT(KEPT_RECORD_MAX);
+    cleanup_close int fd = -1;
+    int r = kept_record_write(kept, &text);
+
+    if (r < 0)
+        return gb_fail(err, r, GB_BLAME_HOST, "writing down a box: %s", strerror(-r));
+    fd = openat(dir, RECORD_FILE, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return gb_fail_sys(err, "writing down a box");
+    r = fd_write_full(fd, text.data, text.len);
+    return r < 0 ? gb_fail(err, r, GB_BLAME_HOST, "writing down a box: %s", strerror(-r)) : 0;
+}
+
+static uint64_t wall_clock_ms(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    return clock_ns_of(now) / NS_PER_MS;
+}
+
+/* Borrowed strings: only to be written. */
+static struct kept record_of(const struct kept_spec *spec, const struct box *box, const char *id,
+                             char *texts[3])
+{
+    struct kept kept = {
+        .user = texts[0],
+        .image = texts[1],
+        .workdir = texts[2],
+        .created_ms = wall_clock_ms(),
+        .ttl_ms = spec->ttl_ms,
+        .box = { .receipt = *box_receipt(box), .path = box_path(box) },
+    };
+
+    memcpy(kept.id, id, ID_SIZE);
+    return kept;
+}
+
+static int make_in(int boxes, const char *temp, const char *id, const struct kept *kept,
+                   struct box *box, struct gb_err *err)
+{
+    cleanup_close int dir = new_dir(boxes, temp, err);
+    cleanup_close int listener = -1;
+    int r = dir < 0 ? dir : write_record(dir, kept, err);
+
+    if (r == 0 && mkdirat(dir, RUNS_DIR, 0700) < 0)
+        r = gb_fail_sys(err, "making the directory of a box");
+    if (r < 0)
+        return r;
+    listener = socket_listen(dir, err);
+    if (listener < 0)
+        return listener;
+    if (renameat(boxes, temp, boxes, id) < 0)
+        return gb_fail_sys(err, "naming the directory of a box");
+    return box_keep(
+        box, &(struct box_keep_spec){ .listener_fd = listener, .parent_fd = boxes, .name = id },
+        err);
+}
+
+int kept_make(const struct kept_spec *spec, struct box *box, char ret_id[static ID_SIZE],
+              struct gb_err *err)
+{
+    cleanup_close int boxes = boxes_open(spec->state_dir, true, err);
+    cleanup_free char *user = spec->user ? strdup(spec->user) : NULL;
+    cleanup_free char *image = strdup(spec->image);
+    cleanup_free char *workdir = strdup(spec->workdir);
+    char temp[sizeof(NEW_PREFIX) + ID_SIZE];
+    struct kept kept;
+    int r = boxes < 0 ? boxes : id_make('b', ret_id);
+
+    if (boxes < 0)
+        return r;
+    if (r < 0 || !image || !workdir || (spec->user && !user))
+        return gb_fail(err, r < 0 ? r : -ENOMEM, GB_BLAME_HOST, "no name for a box");
+    (void)snprintf(temp, sizeof(temp), NEW_PREFIX "%s", ret_id);
+    kept = record_of(spec, box, ret_id, (char *[]){ user, image, workdir });
+    r = make_in(boxes, temp, ret_id, &kept, box, err);
+    if (r < 0) {
+        box_dir_remove(boxes, temp);
+        box_dir_remove(boxes, ret_id);
+    }
+    return r;
+}
+
+/* ---- looking -------------------------------------------------------------------------------- */
+
+static int read_record(int boxes, const char *id, struct kept *ret, struct gb_err *err)
+{
+    char path[ID_SIZE + sizeof("/" RECORD_FILE)];
+    cleanup_free char *text = malloc(KEPT_RECORD_MAX);
+    ssize_t n;
+    int r;
+
+    if (!text)
+        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for a box");
+    (void)snprintf(path, sizeof(path), "%s/" RECORD_FILE, id);
+    n = fd_read_text(boxes, path, text, KEPT_RECORD_MAX);
+    if (n < 0)
+        return gb_fail(err, (int)n, GB_BLAME_HOST, "reading what box %s is: %s", id,
+                       strerror((int)-n));
+    r = kept_record_read(text, (size_t)n, ret, err);
+    if (r == 0)
+        memcpy(ret->id, id, ID_SIZE);
+    return r;
+}
+
+/* Is somebody there?  The directory of a dead one is removed. */
+static bool is_alive(int boxes, const char *id)
+{
+    cleanup_close int dir = openat(boxes, id, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    cleanup_close int fd = dir < 0 ? -ENOENT : socket_connect(dir);
+
+    if (fd == -ECONNREFUSED)
+        box_dir_remove(boxes, id);
+    return fd >= 0 || fd == -EAGAIN;
+}
+
+/* What a maker left who was killed. */
+static void sweep_new(int boxes, const char *name)
+{
+    cleanup_close int dir = openat(boxes, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+
+    if (dir >= 0 && flock(dir, LOCK_EX | LOCK_NB) == 0)
+        box_dir_remove(boxes, name);
+}
+
+struct names {
+    char (*ids)[ID_SIZE];
+    size_t n;
+};
+
+static int names_add(struct names *names, const char *id)
+{
+    char(*ids)[ID_SIZE];
+
+    if (names->n == BOXES_MAX)
+        return -E2BIG;
+    ids = realloc(names->ids, (names->n + 1) * sizeof(*ids));
+    if (!ids)
+        return -ENOMEM;
+    names->ids = ids;
+    memcpy(names->ids[names->n++], id, ID_SIZE);
+    return 0;
+}
+
+/* The ids that begin so, dead ones included. */
+static int names_find(int boxes, const char *prefix, struct names *ret)
+{
+    DIR *dir = entries_open(boxes);
+    struct dirent *entry;
+    int r = 0;
+
+    if (!dir)
+        return -errno;
+    while (r == 0 && (entry = readdir(dir)) != NULL) {
+        if (strncmp(entry->d_name, NEW_PREFIX, strlen(NEW_PREFIX)) == 0)
+            sweep_new(boxes, entry->d_name);
+        else if (id_is_valid('b', entry->d_name) &&
+                 strncmp(entry->d_name, prefix, strlen(prefix)) == 0)
+            r = names_add(ret, entry->d_name);
+    }
+    (void)closedir(dir);
+    return r;
+}
+
+static int by_age(const void *a, const void *b)
+{
+    const struct kept *one = a;
+    const struct kept *other = b;
+
+    return one->created_ms < other->created_ms   ? -1
+           : one->created_ms > other->created_ms ? 1
+                                                 : strcmp(one->id, other->id);
+}
+
+/* The living ones among them. */
+static int list_names(int boxes, const struct names *names, struct kept **ret, size_t *ret_n)
+{
+    struct kept *list = calloc(names->n + 1, sizeof(*list));
+    size_t n = 0;
+
+    if (!list)
+        return -ENOMEM;
+    for (size_t i = 0; i < names->n; i++) {
+        struct gb_err ignored = { 0 };
+
+        if (is_alive(boxes, names->ids[i]) &&
+            read_record(boxes, names->ids[i], &list[n], &ignored) == 0)
+            n++;
+    }
+    qsort(list, n, sizeof(*list), by_age);
+    *ret = list;
+    *ret_n = n;
+    return 0;
+}
+
+static int list_like(const char *state_dir, const char *prefix, struct kept **ret, size_t *ret_n,
+                     struct gb_err *err)
+{
+    cleanup_close int boxes = boxes_open(state_dir, false, err);
+    struct names names = { 0 };
+    int r;
+
+    *ret = NULL;
+    *ret_n = 0;
+    if (boxes == -ENOENT && (!err || err->code == 0))
+        return 0;
+    if (boxes < 0)
+        return boxes;
+    r = names_find(boxes, prefix, &names);
+    if (r == 0)
+        r = list_names(boxes, &names, ret, ret_n);
+    free(names.ids);
+    return r < 0 ? gb_fail(err, r, GB_BLAME_HOST, "looking for boxes: %s", strerror(-r)) : 0;
+}
+
+int kept_list(const char *state_dir, struct kept **ret, size_t *ret_n, struct gb_err *err)
+{
+    return list_like(state_dir, "", ret, ret_n, err);
+}
+
+static void list_free(struct kept *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        kept_clear(&list[i]);
+    free(list);
+}
+
+int kept_find(const char *state_dir, const char *id, struct kept *ret, struct gb_err *err)
+{
+    struct kept *list;
+    size_t n;
+    int r = list_like(state_dir, id, &list, &n, err);
+
+    if (r < 0)
+        return r;
+    if (n == 1 && *id) {
+        *ret = list[0];
+        free(list);
+        return 0;
+    }
+    list_free(list, n);
+    if (n > 1)
+        return gb_fail(err, -EEXIST, GB_BLAME_CALLER,
+                       "'%.40s' is the beginning of %zu boxes" GB_REMEDY "give more of its id", id,
+                       n);
+    return gb_fail(err, -ENOENT, GB_BLAME_CALLER,
+                   "there is no box '%.40s'" GB_REMEDY
+                   "glovebox box list shows those there are; one ends with its time to live",
+                   id);
+}
+
+int kept_find_user(const char *state_dir, const char *user, struct kept *ret, struct gb_err *err)
+{
+    struct kept *list;
+    size_t n;
+    int r = list_like(state_dir, "", &list, &n, err);
+    bool is_found = false;
+
+    for (size_t i = 0; r == 0 && i < n; i++) {
+        if (is_found || !list[i].user || strcmp(list[i].user, user) != 0) {
+            kept_clear(&list[i]);
+            continue;
+        }
+        *ret = list[i];
+        is_found = true;
+    }
+    free(list);
+    return r < 0 ? r : !is_found;
+}
+
+/* ---- using ---------------------------------------------------------------------------------- */
+
+int kept_dir(const char *state_dir, const struct kept *kept, struct gb_err *err)
+{
+    cleanup_close int boxes = boxes_open(state_dir, false, err);
+    int dir = boxes < 0 ? boxes
+                        : openat(boxes, kept->id, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+
+    return dir < 0 ? gb_fail(err, -ENOENT, GB_BLAME_CALLER, "box %s is gone", kept->id) : dir;
+}
+
+static int connect_to(const char *state_dir, const struct kept *kept, struct gb_err *err)
+{
+    cleanup_close int dir = kept_dir(state_dir, kept, err);
+    int fd = dir < 0 ? dir : socket_connect(dir);
+
+    if (dir < 0 || fd >= 0)
+        return fd;
+    return gb_fail(err, fd, GB_BLAME_CALLER, "box %s is gone: %s", kept->id, strerror(-fd));
+}
+
+int kept_attach(const char *state_dir, const struct kept *kept, struct box **ret,
+                struct box_news *ret_news, struct gb_err *err)
+{
+    int fd = connect_to(state_dir, kept, err);
+
+    return fd < 0 ? fd : box_attach(&kept->box, fd, ret, ret_news, err);
+}
+
+int kept_remove(const char *state_dir, const struct kept *kept, uint32_t *ret, struct gb_err *err)
+{
+    int fd = connect_to(state_dir, kept, err);
+
+    return fd < 0 ? fd : box_unkeep(fd, ret, err);
+}
+
+int kept_lock(const char *state_dir, struct gb_err *err)
+{
+    cleanup_close int boxes = boxes_open(state_dir, true, err);
+    int fd = boxes < 0 ? -1 : openat(boxes, LOCK_FILE, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    int r = 0;
+
+    if (boxes < 0)
+        return boxes;
+    while (fd >= 0 && (r = flock(fd, LOCK_EX)) < 0 && errno == EINTR)
+        ;
+    if (fd < 0 || r < 0)
+        return gb_fail_sys(err, "locking the boxes");
+    return fd;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* box/kept.h - the boxes that live on, as a directory.
+ *
+ *    STATE/boxes/b_…/box.json   what it is
+ *                    socket     where its keeper is reached
+ *                    runs/      what its runs wrote (run/kept_log.h)
+ *
+ * All is of this user alone (0700).  A box is there while its keeper answers; the directory of one
+ * that does not is removed by whoever comes across it.  A directory is made under a name that
+ * nobody looks at, and gets its own when the socket listens.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/id.h"
+#include "box/box.h"
+
+struct gb_err;
+
+#define KEPT_USER_MAX 64
+
+/* A kept box as its record tells it. */
+struct kept {
+    char id[ID_SIZE];
+    char *user;          /* whose box it is, NULL: nobody's in particular */
+    char *image;         /* "host" */
+    char *workdir;       /* where its runs begin */
+    uint64_t created_ms; /* by the wall clock */
+    uint64_t ttl_ms;     /* 0: for ever */
+    struct box_kept box;
+    char *path; /* what box points to */
+};
+
+void kept_clear(struct kept *kept);
+#define cleanup_kept cleanup_with(kept_clear)
+
+/* What is written down of a new one. */
+struct kept_spec {
+    const char *state_dir;
+    const char *user;
+    const char *image;
+    const char *workdir;
+    uint64_t ttl_ms;
+};
+
+/* Gives the box to a keeper, under an id of its own.  box_close() is owed in both cases. */
+int kept_make(const struct kept_spec *spec, struct box *box, char ret_id[static ID_SIZE],
+              struct gb_err *err);
+
+/* By its id, or the beginning of one that no other has.  -ENOENT. */
+int kept_find(const char *state_dir, const char *id, struct kept *ret, struct gb_err *err);
+
+/* The box of a user; 1 when there is none. */
+int kept_find_user(const char *state_dir, const char *user, struct kept *ret, struct gb_err *err);
+
+/* All of them, oldest first.  The caller frees the list and clears its items. */
+int kept_list(const char *state_dir, struct kept **ret, size_t *ret_n, struct gb_err *err);
+
+/* The box itself, through its keeper. */
+int kept_attach(const char *state_dir, const struct kept *kept, struct box **ret,
+                struct box_news *ret_news, struct gb_err *err);
+
+/* Destroys it.  The number of survivors in *ret. */
+int kept_remove(const char *state_dir, const struct kept *kept, uint32_t *ret, struct gb_err *err);
+
+/* Its directory; the descriptor is the caller's. */
+int kept_dir(const char *state_dir, const struct kept *kept, struct gb_err *err);
+
+/* Between looking for a user's box and making it; unlocked by closing the descriptor. */
+int kept_lock(const char *state_dir, struct gb_err *err);

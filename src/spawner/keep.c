@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* spawner/keep.c - a spawner that has become the keeper of its box. */
+#include "spawner/keep.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/sys.h"
+
+/* How deep the directory of a box is: what else lies in it is not ours. */
+#define FORGET_DEPTH 3
+#define FORGET_TRIES 3
+
+/* Exits are asynchronous, and v1 has no event for them. */
+#define STALE_LOOK_MS 10
+
+/* ---- runs without a client ------------------------------------------------------------------ */
+
+static void run_name(uint32_t number, char name[static 24])
+{
+    (void)snprintf(name, 24, "run-%u", number);
+}
+
+static void run_kill(const struct group *group, uint32_t number)
+{
+    cleanup_close int dir = -1;
+    char name[24];
+
+    run_name(number, name);
+    dir = openat(group->dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (dir >= 0)
+        (void)fd_write_text(dir, "cgroup.kill", "1");
+}
+
+/* Does any of their groups still stand? */
+static bool runs_remove(const struct box *box, uint32_t first, uint32_t n)
+{
+    bool is_left = false;
+
+    for (uint32_t number = first; number < first + n; number++)
+        for (size_t i = 0; i < box->n_groups; i++) {
+            char name[24];
+
+            run_name(number, name);
+            if (unlinkat(box->groups[i].dir_fd, name, AT_REMOVEDIR) < 0 && errno == EBUSY)
+                is_left = true;
+        }
+    return is_left;
+}
+
+/* One more than were asked for: the groups of the next run may have been made already. */
+static void on_lost(void *user, uint32_t first, uint32_t n)
+{
+    struct keep *keep = user;
+
+    for (uint32_t number = first; number <= first + n; number++)
+        for (size_t i = 0; i < keep->box->n_groups; i++)
+            if (keep->box->groups[i].is_v2)
+                run_kill(&keep->box->groups[i], number);
+    if (!runs_remove(keep->box, first, n + 1))
+        return;
+    /* Only the latest are looked at again; older ones go with the box. */
+    keep->stale_first = first;
+    keep->stale_n = n + 1;
+}
+
+static void look_at_stale(struct keep *keep)
+{
+    if (keep->stale_n > 0 && !runs_remove(keep->box, keep->stale_first, keep->stale_n))
+        keep->stale_n = 0;
+}
+
+/* ---- clients -------------------------------------------------------------------------------- */
+
+static void on_welcome(void *user, struct msg_welcome *ret, int *fds, size_t *n_fds)
+{
+    const struct keep *keep = user;
+    uint64_t now = clock_now_ns();
+
+    for (size_t i = 0; i < keep->box->n_groups; i++)
+        fds[i] = keep->box->groups[i].dir_fd;
+    *n_fds = keep->box->n_groups;
+    if (keep->end_ns != CLOCK_NEVER_NS)
+        ret->ttl_ms = keep->end_ns > now ? (keep->end_ns - now) / NS_PER_MS + 1 : 1;
+}
+
+static const struct keeper_ops keeper_ops = { .lost = on_lost, .welcome = on_welcome };
+
+static void accept_one(struct keep *keep)
+{
+    int fd = accept4(keep->listener_fd, NULL, NULL, SOCK_CLOEXEC);
+
+    if (fd >= 0)
+        keeper_welcome(&keep->keeper, fd);
+}
+
+/* ---- begin, serve, forget ------------------------------------------------------------------- */
+
+static void close_all(const int *fds, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        close(fds[i]);
+}
+
+int keep_begin(struct keep *keep, struct box *box, const struct msg_keep *msg, const int *fds,
+               size_t n_fds, uint64_t end_ns)
+{
+    if (n_fds != KEEP_FDS || !path_is_below(msg->name) || strchr(msg->name, '/') ||
+        strlen(msg->name) >= sizeof(keep->name)) {
+        close_all(fds, n_fds);
+        return -EPROTO;
+    }
+    keep->box = box;
+    keep->listener_fd = fds[1];
+    keep->parent_fd = fds[2];
+    keep->end_ns = end_ns;
+    memcpy(keep->name, msg->name, strlen(msg->name) + 1);
+    keep->has_name = true;
+    keeper_init(&keep->keeper, fds[0], msg->next_seq, msg->next_channel, &keeper_ops, keep);
+    return 0;
+}
+
+int keep_serve(struct keep *keep)
+{
+    int r = 0;
+
+    while (r == 0) {
+        struct pollfd polls[2 + KEEPER_POLLS_MAX];
+        uint64_t deadline_ns = keep->stale_n ? clock_after_ms(STALE_LOOK_MS) : CLOCK_NEVER_NS;
+        size_t n;
+
+        if (keep->end_ns < deadline_ns)
+            deadline_ns = keep->end_ns;
+        polls[0] = (struct pollfd){ .fd = keep->box->pidfd, .events = POLLIN };
+        polls[1] = (struct pollfd){ .fd = keep->listener_fd, .events = POLLIN };
+        n = keeper_polls(&keep->keeper, polls + 2, &deadline_ns);
+        if (poll(polls, (nfds_t)(2 + n), clock_poll_ms(deadline_ns)) < 0 && errno != EINTR)
+            return -1;
+        if (polls[0].revents || clock_now_ns() >= keep->end_ns)
+            return -1;
+        look_at_stale(keep);
+        r = keeper_serve(&keep->keeper, polls + 2, n);
+        if (r == 0 && polls[1].revents)
+            accept_one(keep);
+    }
+    return r > 0 ? keep->keeper.destroyer_fd : -1;
+}
+
+static void forget_below(int parent_fd, const char *name, int depth);
+
+/* Without readdir(), which would allocate: a guard may find the heap in any state.
+ * NOLINTNEXTLINE(misc-no-recursion): the depth is bounded */
+static void forget_entries(int fd, int depth)
+{
+    _Alignas(8) char entries[4096];
+    ssize_t n;
+
+    while ((n = sys_getdents64(fd, entries, sizeof(entries))) > 0) {
+        for (ssize_t at = 0; at < n;) {
+            const struct sys_dirent *entry = (const void *)(entries + at);
+
+            at += entry->size;
+            if (strcmp(entry->name, ".") == 0 || strcmp(entry->name, "..") == 0)
+                continue;
+            if (entry->type == DT_DIR && depth < FORGET_DEPTH)
+                forget_below(fd, entry->name, depth + 1);
+            else
+                (void)unlinkat(fd, entry->name, 0);
+        }
+    }
+}
+
+/* A client may be writing a file of its own in this moment: tried more than once.  What cannot be
+ * removed stays, and is found dead by whoever looks.
+ * NOLINTNEXTLINE(misc-no-recursion) */
+static void forget_below(int parent_fd, const char *name, int depth)
+{
+    for (int i = 0; i < FORGET_TRIES; i++) {
+        cleanup_close int fd =
+            openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+
+        if (fd < 0)
+            return;
+        forget_entries(fd, depth);
+        if (unlinkat(parent_fd, name, AT_REMOVEDIR) == 0)
+            return;
+    }
+}
+
+void keep_forget(struct keep *keep)
+{
+    if (keep->has_name)
+        forget_below(keep->parent_fd, keep->name, 1);
+    keep->has_name = false;
+}
