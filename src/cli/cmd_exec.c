@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/cmd_exec.c - `glovebox exec`: its arguments, checked before anything is started. */
+/* cli/cmd_exec.c - `glovebox exec` and `glovebox box run`: their arguments, checked before anything
+ * is started. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +8,9 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/id.h"
 #include "base/path.h"
+#include "cli/box_user.h"
 #include "cli/command.h"
 #include "cli/exec_args.h"
 #include "cli/exec_paths.h"
@@ -18,6 +21,7 @@
 
 /* As on the command line. */
 struct given {
+    const char *user;
     const char *language;
     const char *code;
     const char *workdir;
@@ -53,6 +57,27 @@ static const struct opt options[] = {
     { OPT_KEY, .key = KEY_TOOLCHAINS },
     { OPT_KEY, .key = KEY_REQUIRE },
     { OPT_KEY, .key = KEY_ALLOW_MISSING },
+    { OPT_FLAG, "json", 0, AT(is_json), NULL, "one JSON document with output, verdict, receipt" },
+    { OPT_KEY, .key = KEY_COLOR },
+    OPT_HELP_ROW,
+    { 0 },
+};
+
+/* In a box that is there: what the box is was said when it was made. */
+static const struct opt box_options[] = {
+    { OPT_TEXT, "user", 0, AT(user), "NAME", "in the box of that user, made when there is none" },
+    { OPT_TEXT, "language", 'l', AT(language), "LANG", "instead of the file's ending or #! line" },
+    { OPT_TEXT, "code", 'c', AT(code), "CODE", "run this text" },
+    { OPT_LIST, "file", 0, AT(files), "HOST[:BOX]", "copy a file into the box" },
+    { OPT_LIST, "out", 0, AT(outs), "BOX[:HOST]", "copy a file out of it afterwards" },
+    { OPT_TEXT, "workdir", 0, AT(workdir), "DIR", "where it runs in the box [the box's own]" },
+    { OPT_LIST, "env", 0, AT(env), "NAME=VALUE", "set a variable" },
+    { OPT_FLAG, "stdin", 0, AT(has_stdin), NULL, "let it read this command's stdin" },
+    { OPT_KEY, .key = KEY_TIMEOUT },
+    { OPT_KEY, .key = KEY_CPU_TIME },
+    { OPT_KEY, .key = KEY_MEMORY },
+    { OPT_KEY, .key = KEY_PIDS },
+    { OPT_KEY, .key = KEY_OUTPUT_MAX },
     { OPT_FLAG, "json", 0, AT(is_json), NULL, "one JSON document with output, verdict, receipt" },
     { OPT_KEY, .key = KEY_COLOR },
     OPT_HELP_ROW,
@@ -101,12 +126,13 @@ static int out_of_memory(struct gb_err *err)
 static int choose_source(const struct given *given, const struct parsed *parsed,
                          struct exec_args *args, struct gb_err *err)
 {
-    const char *file = parsed->n_operands ? parsed->operands[0] : NULL;
+    size_t first = args->box ? 1 : 0;
+    const char *file = parsed->n_operands > first ? parsed->operands[first] : NULL;
 
-    if (parsed->n_operands > 1)
+    if (parsed->n_operands > first + 1)
         return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
                        "'%.100s': one FILE only; arguments of the program stand behind --",
-                       parsed->operands[1]);
+                       parsed->operands[first + 1]);
     if (file && !*file)
         return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "the FILE's name is empty");
     if (file && given->code)
@@ -177,14 +203,21 @@ static int guess_language(const char *file, struct exec_args *args, struct gb_er
 }
 
 /* A name of our own for the code.  In a workspace it is one that no project has: the project's own
- * main.py can be imported and is not replaced. */
+ * main.py can be imported and is not replaced.  In a box with other runs no run's code is
+ * another's.
+ */
 static void invent_name(struct exec_args *args)
 {
+    bool has_others = args->box || args->user;
+    bool is_shared = (args->workspace || has_others) && !args->language->needs_name;
+    char id[ID_SIZE] = "";
     char name[NAME_MAX + 1];
 
+    if (has_others)
+        (void)id_make('r', id);
     language_file_name(args->language, args->code, args->code_len, name);
-    (void)snprintf(args->name, sizeof(args->name), "%s%s",
-                   args->workspace && !args->language->needs_name ? "glovebox-" : "", name);
+    (void)snprintf(args->name, sizeof(args->name), "%s%.8s%s%s", is_shared ? "glovebox-" : "",
+                   is_shared && *id ? id + 2 : "", is_shared && *id ? "-" : "", name);
 }
 
 /* The file keeps its name in the box, unless its compiler could not make sense of it. */
@@ -340,12 +373,40 @@ static int take_all(const struct given *given, const struct parsed *parsed, stru
     return r;
 }
 
+/* `box run`: BOX comes before FILE, unless it is a user's. */
+static int take_box(const struct call *call, const struct given *given, const struct parsed *parsed,
+                    struct exec_args *args, struct gb_err *err)
+{
+    if (call->cmd != &cmd_box_run)
+        return 0;
+    args->user = given->user;
+    if (given->user)
+        return box_check_user(given->user, err);
+    if (parsed->n_operands == 0)
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
+                       "in which box? Name a BOX, or --user NAME" GB_REMEDY
+                       "glovebox box list shows them, glovebox box create makes one");
+    args->box = parsed->operands[0];
+    return 0;
+}
+
+/* FILE, or "". */
+static const char *file_of(const struct exec_args *args, const struct parsed *parsed)
+{
+    size_t first = args->box ? 1 : 0;
+
+    return parsed->n_operands > first ? parsed->operands[first] : "";
+}
+
 static int exec_given(const struct call *call, const struct given *given,
                       const struct parsed *parsed, struct gb_err *err)
 {
     cleanup_with(store_freep) struct store *store = store_new();
     struct settings settings = { 0 };
-    int r = store ? take_all(given, parsed, store, err) : out_of_memory(err);
+    int r = store ? take_box(call, given, parsed, &store->args, err) : out_of_memory(err);
+
+    if (r == 0)
+        r = take_all(given, parsed, store, err);
 
     if (r == 0)
         r = command_settings(call, parsed, &settings, err);
@@ -354,7 +415,7 @@ static int exec_given(const struct call *call, const struct given *given,
     if (r == 0 && store->args.source == EXEC_PROGRAM)
         r = exec_check_names(&store->args, err);
     else if (r == 0)
-        r = load_code(given, parsed->n_operands ? parsed->operands[0] : "", store, err);
+        r = load_code(given, file_of(&store->args, parsed), store, err);
     if (r == 0)
         r = exec_run(&store->args, &settings, err);
     settings_clear(&settings);
@@ -399,5 +460,17 @@ const struct cmd cmd_exec = {
         "[OPTIONS] -- PROGRAM [ARGS...]",
     },
     .options = options,
+    .run = exec_call,
+};
+
+const struct cmd cmd_box_run = {
+    .name = "box run",
+    .help = "Run a program in a box that lives on",
+    .usages = {
+        "[OPTIONS] BOX FILE | - | -c CODE [-- ARGS...]",
+        "[OPTIONS] BOX -- PROGRAM [ARGS...]",
+        "[OPTIONS] --user NAME ...",
+    },
+    .options = box_options,
     .run = exec_call,
 };

@@ -34,6 +34,11 @@ struct cmd {
     int (*run)(const struct call *call, struct gb_err *err);
 };
 
+extern const struct cmd cmd_box_create;
+extern const struct cmd cmd_box_list;
+extern const struct cmd cmd_box_prune;
+extern const struct cmd cmd_box_rm;
+extern const struct cmd cmd_box_run;
 extern const struct cmd cmd_config_show;
 extern const struct cmd cmd_config_trust;
 extern const struct cmd cmd_doctor;

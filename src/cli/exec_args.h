@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/exec_args.h - what `glovebox exec` was asked, checked.
+/* cli/exec_args.h - what `glovebox exec` or `glovebox box run` was asked, checked.
  *
  * Limits, walls, backend, image and toolchains are not here: they are keys, and the settings hold
  * them with the flags merged in (and settings->set[KEY_…].origin tells whether anybody said so).
@@ -48,6 +48,8 @@ struct exec_out {
 };
 
 struct exec_args {
+    const char *box;  /* a box that lives on, NULL: one of its own; or … */
+    const char *user; /* … whose box that is; NULL */
     enum exec_source source;
     const struct language *language; /* NULL for EXEC_PROGRAM */
     const char *code;                /* code_len bytes; NULL for EXEC_PROGRAM */

@@ -21,6 +21,8 @@
 #include "base/fd.h"
 #include "base/id.h"
 #include "box/box.h"
+#include "box/kept.h"
+#include "cli/box_user.h"
 #include "cli/command.h"
 #include "cli/exec_args.h"
 #include "cli/exec_spec.h"
@@ -156,8 +158,9 @@ static int signals_open(struct gb_err *err)
 
 /* ---- the request ---------------------------------------------------------------------------- */
 
+/* In a box of its own, or in the given one. */
 static int run_request(const struct exec_args *args, const struct run_request *base,
-                       struct run_result *result, struct gb_err *err)
+                       struct box *box, struct run_result *result, struct gb_err *err)
 {
     struct run_request request = *base;
     cleanup_free struct run_input *inputs = calloc(args->n_files + 1, sizeof(*inputs));
@@ -178,7 +181,7 @@ static int run_request(const struct exec_args *args, const struct run_request *b
     request.n_inputs = args->n_files;
     request.outputs = outputs;
     request.n_outputs = args->n_outs;
-    return run_execute(&request, result, err);
+    return box ? run_execute_in(box, &request, result, err) : run_execute(&request, result, err);
 }
 
 /* ---- telling -------------------------------------------------------------------------------- */
@@ -251,6 +254,52 @@ static bool misses_toolchain(const struct settings *settings, int code)
     return false;
 }
 
+/* What was said for this run lowers what holds for its box; cores and disk are the box's. */
+static struct limits kept_limits(const struct settings *settings, struct limits box)
+{
+    static const struct {
+        enum key_id key;
+        size_t offset;
+    } rows[] = {
+        { KEY_TIMEOUT, offsetof(struct limits, wall_ms) },
+        { KEY_CPU_TIME, offsetof(struct limits, cpu_ms) },
+        { KEY_MEMORY, offsetof(struct limits, memory_bytes) },
+        { KEY_PIDS, offsetof(struct limits, pids) },
+        { KEY_OUTPUT_MAX, offsetof(struct limits, output_max) },
+    };
+    struct limits said = { 0 };
+
+    for (size_t i = 0; i < N_ELEMENTS(rows); i++)
+        if (settings->set[rows[i].key].origin.kind != ORIGIN_DEFAULT)
+            memcpy((char *)&said + rows[i].offset, (const char *)&settings->limits + rows[i].offset,
+                   sizeof(uint64_t));
+    return limits_min(box, limits_or(said, box));
+}
+
+static int execute_kept(const struct exec_args *args, const struct settings *settings,
+                        const struct run_request *base, struct run_result *result,
+                        struct gb_err *err)
+{
+    struct run_request request = *base;
+    struct box_spec spec = *base->box;
+    cleanup_kept struct kept kept = { 0 };
+    struct box_news news;
+    struct box *box = NULL;
+    int r = box_find(settings, args->box, args->user, &kept, err);
+
+    if (r == 0)
+        r = kept_attach(settings->state_dir, &kept, &box, &news, err);
+    if (r < 0)
+        return r;
+    spec.backend = kept.box.receipt.backend;
+    spec.limits = kept_limits(settings, kept.box.receipt.limits);
+    request.box = &spec;
+    request.workdir = args->workdir ? args->workdir : kept.workdir;
+    r = run_request(args, &request, box, result, err);
+    (void)box_close(box);
+    return r;
+}
+
 static int execute(const struct exec_args *args, const struct settings *settings,
                    struct printer *printer, int cancel_fd, struct run_result *result,
                    struct gb_err *err)
@@ -288,7 +337,9 @@ static int execute(const struct exec_args *args, const struct settings *settings
             spec.limits.pids < args->language->default_pids)
             spec.limits.pids = args->language->default_pids;
     }
-    r = run_request(args, &request, result, err);
+    if (args->box || args->user)
+        return execute_kept(args, settings, &request, result, err);
+    r = run_request(args, &request, NULL, result, err);
     if (r < 0 && misses_toolchain(settings, r))
         err->blame = GB_BLAME_CALLER;
     return r;

@@ -16,7 +16,8 @@
 #include "run/result.h"
 #include "run/transfer.h"
 
-/* Where compiled things go: writable, executable, not in the workspace. */
+/* Where compiled things go: writable, executable, not in the workspace.  In a box that has other
+ * runs the run's id stands behind it. */
 #define BUILD_OUT "/tmp/.glovebox-build"
 
 #define TTL_SLACK_MS 1000
@@ -30,7 +31,8 @@ struct execution {
     const struct run_request *request;
     struct run_result *result;
     struct box *box;
-    uint64_t mark; /* of the files that went in */
+    uint64_t mark;   /* of the files that went in */
+    bool is_visitor; /* the box has had, and will have, other runs */
 };
 
 /* ---- steps ---------------------------------------------------------------------------------- */
@@ -195,11 +197,15 @@ static int run_code(struct execution *x, struct gb_err *err)
     const struct run_request *request = x->request;
     struct language_step steps[2] = { 0 };
     char path[PATH_MAX];
+    char out[sizeof(BUILD_OUT) + ID_SIZE];
     struct language_source source = {
-        .path = path, .out = BUILD_OUT, .code = request->code, .len = request->code_len
+        .path = path, .out = out, .code = request->code, .len = request->code_len
     };
     size_t n = 0;
     int r = check_toolchain(x, err);
+
+    (void)snprintf(out, sizeof(out), "%s%s%s", BUILD_OUT, x->is_visitor ? "-" : "",
+                   x->is_visitor ? x->result->id : "");
 
     if (r < 0)
         return r;
@@ -312,6 +318,24 @@ static int run_and_close(struct execution *x, struct gb_err *err)
     return r;
 }
 
+/* What went wrong belongs to the result too. */
+static int finish(struct execution *x, int r, int broken, const struct gb_err *failure,
+                  struct gb_err *err)
+{
+    struct run_result *result = x->result;
+
+    if (result->log)
+        out_log_end(result->log);
+    if (r >= 0)
+        return r;
+    result->error = *failure;
+    result->has_broken = broken >= 0;
+    result->broken = broken >= 0 ? (enum wall)broken : 0;
+    if (err)
+        *err = *failure;
+    return r;
+}
+
 int run_execute(const struct run_request *asked, struct run_result *result, struct gb_err *err)
 {
     struct run_request request = *asked;
@@ -335,14 +359,26 @@ int run_execute(const struct run_request *asked, struct run_result *result, stru
         r = box_begin(&spec, &x.box, &failure);
     if (r == 0)
         r = run_and_close(&x, &failure);
-    if (result->log)
-        out_log_end(result->log);
-    if (r < 0) {
-        result->error = failure;
-        result->has_broken = broken >= 0;
-        result->broken = broken >= 0 ? (enum wall)broken : 0;
-        if (err)
-            *err = failure;
-    }
-    return r;
+    return finish(&x, r, broken, &failure, err);
+}
+
+int run_execute_in(struct box *box, const struct run_request *asked, struct run_result *result,
+                   struct gb_err *err)
+{
+    struct execution x = { .request = asked, .result = result, .box = box, .is_visitor = true };
+    struct gb_err failure = { 0 };
+    int r = prepare(&x, &failure);
+
+    if (r == 0)
+        r = transfer_check(asked, &failure);
+    /* What was there before is not of this run. */
+    if (r == 0 && asked->lists_files)
+        r = box_put(box, asked->workdir, NULL, 0, &x.mark, &failure);
+    if (r == 0)
+        r = run_in_box(&x, &failure);
+    note_receipt(&x);
+    x.result->receipt.limits = asked->box->limits;
+    if (r < 0 && link_is_lost(box_link(box)))
+        note_lost(result);
+    return finish(&x, r, -1, &failure, err);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run/run.h - a request, executed: code or a program in a box of its own.
+/* run/run.h - a request, executed: code or a program in a box of its own, or in one that is there.
  *
  *    open the box → files in → each step, until one fails → files out → close the box
  *
@@ -14,6 +14,7 @@
 
 #include "run/verdict.h"
 
+struct box;
 struct box_run_end;
 struct box_spec;
 struct gb_err;
@@ -65,3 +66,8 @@ struct run_facts run_facts_of(const struct box_run_end *end);
 
 /* result: zeroed; the caller owes run_result_clear() in any case. */
 int run_execute(const struct run_request *asked, struct run_result *result, struct gb_err *err);
+
+/* The same in a box that stands and goes on standing.  Of asked->box only the limits and the
+ * backend count. */
+int run_execute_in(struct box *box, const struct run_request *asked, struct run_result *result,
+                   struct gb_err *err);

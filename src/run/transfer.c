@@ -100,7 +100,6 @@ int transfer_in(struct box *box, const struct run_request *request, uint64_t *re
     };
     int r = 0;
 
-    *ret_mark = 0;
     in.used = measure(request, &in.used_shared);
     if (request->workspace)
         r = workspace_put(box, &in, ret_mark, err);

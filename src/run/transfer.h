@@ -18,7 +18,8 @@ struct run_result;
  * tells. */
 int transfer_check(const struct run_request *request, struct gb_err *err);
 
-/* The source, the inputs and the workspace.  *ret_mark is for transfer_out(). */
+/* The source, the inputs and the workspace.  *ret_mark, set by the caller, is raised when something
+ * goes in, and is for transfer_out(). */
 int transfer_in(struct box *box, const struct run_request *request, uint64_t *ret_mark,
                 struct gb_err *err);
 

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cli/box_user.c - the box that a command means, made where there is none. */
+#include "cli/box_user.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "box/kept.h"
+#include "cli/exec_spec.h"
+#include "conf/settings.h"
+
+static bool is_user(const char *name)
+{
+    size_t len = strlen(name);
+
+    for (size_t i = 0; i < len; i++)
+        if (!isalnum((unsigned char)name[i]) && !strchr("._-@", name[i]))
+            return false;
+    return len > 0 && len < KEPT_USER_MAX && name[0] != '-' && name[0] != '.';
+}
+
+int box_check_user(const char *name, struct gb_err *err)
+{
+    if (is_user(name))
+        return 0;
+    return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
+                   "--user: '%.80s' is no name: letters, digits and . _ - @, at most %d", name,
+                   KEPT_USER_MAX - 1);
+}
+
+static int keep(const struct settings *settings, const struct box_wish *wish, const char *workdir,
+                struct box *box, struct kept *ret, struct gb_err *err)
+{
+    struct kept_spec spec = {
+        .state_dir = settings->state_dir,
+        .user = wish->user,
+        .image = settings->image,
+        .workdir = workdir,
+        .ttl_ms = wish->ttl_ms,
+    };
+    char id[ID_SIZE];
+    int r = kept_make(&spec, box, id, err);
+
+    return r < 0 ? r : kept_find(settings->state_dir, id, ret, err);
+}
+
+int box_make(const struct settings *settings, const struct box_wish *wish, struct kept *ret,
+             struct gb_err *err)
+{
+    struct box_spec spec = exec_spec(settings);
+    struct box *box = NULL;
+    int r = settings_check(settings, err);
+
+    spec.workdir = wish->workdir;
+    spec.ttl_ms = wish->ttl_ms;
+    spec.shows_groups = true;
+    if (r == 0)
+        r = box_open(&spec, &box, err);
+    if (r < 0)
+        return r;
+    r = keep(settings, wish, wish->workdir ? wish->workdir : BOX_WORKSPACE, box, ret, err);
+    (void)box_close(box);
+    return r;
+}
+
+/* Two at once would make two: whoever comes second finds the first one's. */
+static int find_or_make(const struct settings *settings, const char *user, struct kept *ret,
+                        struct gb_err *err)
+{
+    cleanup_close int lock = kept_lock(settings->state_dir, err);
+    int r = lock < 0 ? lock : kept_find_user(settings->state_dir, user, ret, err);
+
+    if (r <= 0)
+        return r;
+    return box_make(settings, &(struct box_wish){ .user = user }, ret, err);
+}
+
+int box_find(const struct settings *settings, const char *id, const char *user, struct kept *ret,
+             struct gb_err *err)
+{
+    int r;
+
+    if (id)
+        return kept_find(settings->state_dir, id, ret, err);
+    r = kept_find_user(settings->state_dir, user, ret, err);
+    return r <= 0 ? r : find_or_make(settings, user, ret, err);
+}

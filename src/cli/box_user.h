@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cli/box_user.h - the box that a command means: by its id, or by whose it is. */
+#pragma once
+
+#include <stdint.h>
+
+struct gb_err;
+struct kept;
+struct settings;
+
+/* Letters, digits, "._-@", not at the beginning "-" or "."; at most 63. */
+int box_check_user(const char *name, struct gb_err *err);
+
+/* What a new box is to be, besides what the settings say. */
+struct box_wish {
+    const char *user;    /* NULL: nobody's in particular */
+    const char *workdir; /* NULL: the workspace */
+    uint64_t ttl_ms;     /* 0: for ever */
+};
+
+/* Makes a box and gives it to a keeper. */
+int box_make(const struct settings *settings, const struct box_wish *wish, struct kept *ret,
+             struct gb_err *err);
+
+/* The box with that id, or, when id is NULL, the user's, which is made when there is none. */
+int box_find(const struct settings *settings, const char *id, const char *user, struct kept *ret,
+             struct gb_err *err);

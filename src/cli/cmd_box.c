@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cli/cmd_box.c - `glovebox box create|list|rm|prune`: boxes that live on. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/num.h"
+#include "base/path.h"
+#include "box/kept.h"
+#include "cli/box_user.h"
+#include "cli/command.h"
+#include "cli/term.h"
+#include "conf/settings.h"
+#include "json/writer.h"
+
+#define TEXT_MAX (16 << 20)
+#define ID_SHOWN 10
+
+struct box_args {
+    const char *user;
+    const char *workdir;
+    const char *ttl;
+    bool is_json;
+    bool is_all;
+};
+
+#define AT(field) .offset = offsetof(struct box_args, field)
+static const struct opt create_options[] = {
+    { OPT_TEXT, "user", 0, AT(user), "NAME", "whose box it is: one each, made once" },
+    { OPT_TEXT, "ttl", 0, AT(ttl), "TIME", "remove it by itself after so long: 90s, 2h [never]" },
+    { OPT_TEXT, "workdir", 0, AT(workdir), "DIR", "where its runs begin [/workspace]" },
+    { OPT_KEY, .key = KEY_TIMEOUT },
+    { OPT_KEY, .key = KEY_CPU_TIME },
+    { OPT_KEY, .key = KEY_MEMORY },
+    { OPT_KEY, .key = KEY_CPUS },
+    { OPT_KEY, .key = KEY_PIDS },
+    { OPT_KEY, .key = KEY_DISK },
+    { OPT_KEY, .key = KEY_OUTPUT_MAX },
+    { OPT_KEY, .key = KEY_BACKEND },
+    { OPT_KEY, .key = KEY_IMAGE },
+    { OPT_KEY, .key = KEY_TOOLCHAINS },
+    { OPT_KEY, .key = KEY_REQUIRE },
+    { OPT_KEY, .key = KEY_ALLOW_MISSING },
+    { OPT_FLAG, "json", 0, AT(is_json), NULL, "one JSON document" },
+    { OPT_KEY, .key = KEY_COLOR },
+    OPT_HELP_ROW,
+    { 0 },
+};
+
+static const struct opt list_options[] = {
+    { OPT_FLAG, "json", 0, AT(is_json), NULL, "one JSON document" },
+    { OPT_KEY, .key = KEY_COLOR },
+    OPT_HELP_ROW,
+    { 0 },
+};
+
+static const struct opt rm_options[] = {
+    { OPT_TEXT, "user", 0, AT(user), "NAME", "the box of that user" },
+    { OPT_FLAG, "all", 'a', AT(is_all), NULL, "every box there is" },
+    { OPT_KEY, .key = KEY_COLOR },
+    OPT_HELP_ROW,
+    { 0 },
+};
+
+/* What every command here needs. */
+struct opened {
+    struct box_args args;
+    struct parsed parsed;
+    struct settings settings;
+};
+
+static void opened_clear(struct opened *opened)
+{
+    settings_clear(&opened->settings);
+    parsed_clear(&opened->parsed);
+}
+
+/* 1 when help was wanted. */
+static int open_call(const struct call *call, struct opened *ret, struct gb_err *err)
+{
+    int r = command_parse(call, &ret->args, &ret->parsed, err);
+
+    if (r == 0)
+        r = command_settings(call, &ret->parsed, &ret->settings, err);
+    if (r == 0 && ret->parsed.has_rest)
+        r = gb_fail(err, -EINVAL, GB_BLAME_CALLER, "unexpected argument '--'");
+    if (r == 0 && ret->args.user)
+        r = box_check_user(ret->args.user, err);
+    return r;
+}
+
+/* ---- showing -------------------------------------------------------------------------------- */
+
+static void put_json(struct json_writer *w, const struct kept *kept, const struct box_news *news)
+{
+    const struct limits *limits = &kept->box.receipt.limits;
+
+    json_object_begin(w, NULL);
+    json_put_str(w, "id", kept->id);
+    json_put_str(w, "user", kept->user);
+    json_put_str(w, "backend", kept->box.receipt.backend);
+    json_put_str(w, "image", kept->image);
+    json_put_str(w, "workdir", kept->workdir);
+    json_put_u64(w, "created_ms", kept->created_ms);
+    json_put_u64(w, "ttl_ms", kept->ttl_ms);
+    json_put_u64(w, "ttl_left_ms", news->ttl_ms);
+    json_put_u64(w, "runs", news->runs);
+    json_put_u64(w, "memory_bytes", limits->memory_bytes);
+    json_put_double(w, "cpus", (double)limits->cpu_milli / 1000, 3);
+    json_put_u64(w, "pids", limits->pids);
+    json_put_u64(w, "disk_bytes", limits->disk_bytes);
+    json_object_end(w);
+}
+
+/* Its keeper's word.  One that has just died tells nothing. */
+static int ask(const struct settings *settings, const struct kept *kept, struct box_news *ret)
+{
+    struct gb_err ignored = { 0 };
+    struct box *box = NULL;
+    int r = kept_attach(settings->state_dir, kept, &box, ret, &ignored);
+
+    (void)box_close(box);
+    return r;
+}
+
+static void put_line(const struct kept *kept, const struct box_news *news, struct buf *ret)
+{
+    time_t seconds = (time_t)(kept->created_ms / 1000);
+    char date[32] = "";
+    char left[32] = "";
+    struct tm parts;
+
+    if (localtime_r(&seconds, &parts))
+        (void)strftime(date, sizeof(date), "%Y-%m-%d %H:%M", &parts);
+    if (news->ttl_ms)
+        (void)snprintf(left, sizeof(left), "  %" PRIu64 " s left", news->ttl_ms / 1000);
+    (void)buf_printf(ret, "%.*s  %s  %-8s  %2" PRIu32 " run%s%s%s%s\n", ID_SHOWN, kept->id, date,
+                     kept->box.receipt.backend, news->runs, news->runs == 1 ? " " : "s", left,
+                     kept->user ? "  of " : "", kept->user ? kept->user : "");
+}
+
+/* ---- create --------------------------------------------------------------------------------- */
+
+static int wish_of(const struct box_args *args, struct box_wish *ret, struct gb_err *err)
+{
+    *ret = (struct box_wish){ .user = args->user, .workdir = args->workdir };
+    if (args->workdir && (!path_is_clean_absolute(args->workdir) || !args->workdir[1]))
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
+                       "--workdir: '%.200s' is no absolute path without '.' and '..'",
+                       args->workdir);
+    if (args->ttl && (num_parse_duration(args->ttl, &ret->ttl_ms) < 0 || ret->ttl_ms == 0 ||
+                      ret->ttl_ms > UINT32_MAX))
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
+                       "--ttl: '%.40s' is no time from a millisecond to 49 days, such as 90s or 2h",
+                       args->ttl);
+    return 0;
+}
+
+static int create(struct opened *opened, struct kept *ret, struct gb_err *err)
+{
+    struct box_wish wish;
+    int r = wish_of(&opened->args, &wish, err);
+
+    if (r < 0)
+        return r;
+    if (wish.user) {
+        r = kept_find_user(opened->settings.state_dir, wish.user, ret, err);
+        if (r == 0)
+            return gb_fail(err, -EEXIST, GB_BLAME_CALLER,
+                           "'%s' has a box already: %s" GB_REMEDY
+                           "use it with --user %s, or remove it: glovebox box rm --user %s",
+                           wish.user, ret->id, wish.user, wish.user);
+        if (r < 0)
+            return r;
+    }
+    return box_make(&opened->settings, &wish, ret, err);
+}
+
+static int create_call(const struct call *call, struct gb_err *err)
+{
+    cleanup_with(opened_clear) struct opened opened = { 0 };
+    cleanup_kept struct kept kept = { 0 };
+    cleanup_buf struct buf text = BUF_INIT(TEXT_MAX);
+    struct json_writer w;
+    int r = open_call(call, &opened, err);
+
+    if (r == 0)
+        r = command_no_operands(&opened.parsed, err);
+    if (r == 0)
+        r = create(&opened, &kept, err);
+    if (r != 0)
+        return r < 0 ? r : 0;
+    if (opened.args.is_json) {
+        json_writer_init(&w, &text, false);
+        put_json(&w, &kept, &(struct box_news){ .ttl_ms = kept.ttl_ms });
+        (void)json_writer_end(&w);
+    } else {
+        (void)buf_puts(&text, kept.id);
+    }
+    (void)buf_putc(&text, '\n');
+    return command_print(&text, err);
+}
+
+const struct cmd cmd_box_create = {
+    .name = "box create",
+    .help = "Make a box that lives on, and print its id",
+    .usages = { "[OPTIONS]" },
+    .options = create_options,
+    .run = create_call,
+};
+
+/* ---- list ----------------------------------------------------------------------------------- */
+
+static void list_json(const struct settings *settings, const struct kept *list, size_t n,
+                      struct buf *ret)
+{
+    struct json_writer w;
+
+    json_writer_init(&w, ret, true);
+    json_object_begin(&w, NULL);
+    json_put_u64(&w, "schema", 1);
+    json_array_begin(&w, "boxes");
+    for (size_t i = 0; i < n; i++) {
+        struct box_news news;
+
+        if (ask(settings, &list[i], &news) == 0)
+            put_json(&w, &list[i], &news);
+    }
+    json_array_end(&w);
+    json_object_end(&w);
+    (void)json_writer_end(&w);
+    (void)buf_putc(ret, '\n');
+}
+
+static int list_call(const struct call *call, struct gb_err *err)
+{
+    cleanup_with(opened_clear) struct opened opened = { 0 };
+    cleanup_buf struct buf text = BUF_INIT(TEXT_MAX);
+    struct kept *list = NULL;
+    size_t n = 0;
+    int r = open_call(call, &opened, err);
+
+    if (r == 0)
+        r = command_no_operands(&opened.parsed, err);
+    if (r == 0)
+        r = kept_list(opened.settings.state_dir, &list, &n, err);
+    if (r != 0)
+        return r < 0 ? r : 0;
+    if (opened.args.is_json)
+        list_json(&opened.settings, list, n, &text);
+    for (size_t i = 0; i < n; i++) {
+        struct box_news news;
+
+        if (!opened.args.is_json && ask(&opened.settings, &list[i], &news) == 0)
+            put_line(&list[i], &news, &text);
+        kept_clear(&list[i]);
+    }
+    free(list);
+    if (text.len == 0) {
+        (void)dprintf(STDERR_FILENO, "No boxes; glovebox box create makes one.\n");
+        return 0;
+    }
+    return command_print(&text, err);
+}
+
+const struct cmd cmd_box_list = {
+    .name = "box list",
+    .help = "List the boxes that live on",
+    .usages = { "[OPTIONS]" },
+    .options = list_options,
+    .run = list_call,
+};
+
+/* ---- rm ------------------------------------------------------------------------------------- */
+
+static int remove_one(const struct settings *settings, const struct kept *kept, struct gb_err *err)
+{
+    uint32_t survivors = 0;
+    int r = kept_remove(settings->state_dir, kept, &survivors, err);
+
+    if (r == 0 && survivors)
+        return gb_fail(err, -EBUSY, GB_BLAME_HOST, "box %s: %" PRIu32 " processes outlived it",
+                       kept->id, survivors);
+    return r;
+}
+
+static int remove_all(const struct settings *settings, struct gb_err *err)
+{
+    struct kept *list = NULL;
+    size_t n = 0;
+    int r = kept_list(settings->state_dir, &list, &n, err);
+    int worst = r;
+
+    for (size_t i = 0; i < n; i++) {
+        r = remove_one(settings, &list[i], err);
+        worst = r < 0 ? r : worst;
+        kept_clear(&list[i]);
+    }
+    free(list);
+    return worst;
+}
+
+static int remove_named(const struct settings *settings, const char *id, struct gb_err *err)
+{
+    cleanup_kept struct kept kept = { 0 };
+    int r = kept_find(settings->state_dir, id, &kept, err);
+
+    return r < 0 ? r : remove_one(settings, &kept, err);
+}
+
+static int remove_user(const struct settings *settings, const char *user, struct gb_err *err)
+{
+    cleanup_kept struct kept kept = { 0 };
+    int r = kept_find_user(settings->state_dir, user, &kept, err);
+
+    if (r > 0)
+        return gb_fail(err, -ENOENT, GB_BLAME_CALLER, "'%s' has no box", user);
+    return r < 0 ? r : remove_one(settings, &kept, err);
+}
+
+static int rm_with(const struct opened *opened, struct gb_err *err)
+{
+    const struct parsed *parsed = &opened->parsed;
+    bool is_named = parsed->n_operands > 0;
+    int worst = 0;
+
+    if (opened->args.is_all + is_named + (opened->args.user != NULL) != 1)
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "say BOX..., --user NAME, or --all");
+    if (opened->args.is_all)
+        return remove_all(&opened->settings, err);
+    if (opened->args.user)
+        return remove_user(&opened->settings, opened->args.user, err);
+    for (size_t i = 0; i < parsed->n_operands; i++) {
+        int r = remove_named(&opened->settings, parsed->operands[i], err);
+
+        worst = r < 0 ? r : worst;
+    }
+    return worst;
+}
+
+static int rm_call(const struct call *call, struct gb_err *err)
+{
+    cleanup_with(opened_clear) struct opened opened = { 0 };
+    int r = open_call(call, &opened, err);
+
+    if (r == 0)
+        r = rm_with(&opened, err);
+    return r > 0 ? 0 : r;
+}
+
+const struct cmd cmd_box_rm = {
+    .name = "box rm",
+    .help = "Remove boxes with everything in them",
+    .usages = { "BOX...", "--user NAME | --all" },
+    .options = rm_options,
+    .run = rm_call,
+};
+
+/* ---- prune ---------------------------------------------------------------------------------- */
+
+/* Looking is enough: who is dead is forgotten on the way. */
+static int prune_call(const struct call *call, struct gb_err *err)
+{
+    cleanup_with(opened_clear) struct opened opened = { 0 };
+    struct kept *list = NULL;
+    size_t n = 0;
+    int r = open_call(call, &opened, err);
+
+    if (r == 0)
+        r = command_no_operands(&opened.parsed, err);
+    if (r == 0)
+        r = kept_list(opened.settings.state_dir, &list, &n, err);
+    for (size_t i = 0; i < n; i++)
+        kept_clear(&list[i]);
+    free(list);
+    if (r == 0)
+        (void)dprintf(STDERR_FILENO, "%zu box%s alive.\n", n, n == 1 ? "" : "es");
+    return r > 0 ? 0 : r;
+}
+
+const struct cmd cmd_box_prune = {
+    .name = "box prune",
+    .help = "Forget boxes whose keeper has died",
+    .usages = { "" },
+    .options = list_options + 1,
+    .run = prune_call,
+};
