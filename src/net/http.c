@@ -12,88 +12,24 @@
 #include <assert.h>
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#define CURL_DISABLE_TYPECHECK /* it is for calls by name */
-#include <curl/curl.h>
 
 #include "base/clock.h"
-#include "base/dl.h"
 #include "base/err.h"
 #include "gen/version.h"
+#include "net/curl_lib.h"
+#include "net/way.h"
 
 #define HEAD_MAX        (64 << 10) /* of all heads of one answer together */
 #define CONNECTIONS_MAX 4L
-#define CONNECT_MS      10000
 #define IDLE_MS         60000
 #define TOTAL_MS        600000
 #define ANSWER_MAX      (16 << 20)
-#define HOST_TEXT_MAX   128
 #define TOO_LONG_A_HEAD "sent too long a head"
-
-/* ---- the library ---------------------------------------------------------------------------- */
-
-#define FUNCTIONS(X)       \
-    X(global_init)         \
-    X(easy_init)           \
-    X(easy_cleanup)        \
-    X(easy_reset)          \
-    X(easy_setopt)         \
-    X(easy_getinfo)        \
-    X(easy_strerror)       \
-    X(free)                \
-    X(multi_init)          \
-    X(multi_cleanup)       \
-    X(multi_setopt)        \
-    X(multi_add_handle)    \
-    X(multi_remove_handle) \
-    X(multi_perform)       \
-    X(multi_poll)          \
-    X(multi_info_read)     \
-    X(slist_append)        \
-    X(slist_free_all)      \
-    X(url)                 \
-    X(url_set)             \
-    X(url_get)             \
-    X(url_cleanup)
-
-#define POINTER(name) __typeof__(curl_##name) *name;
-static struct {
-    FUNCTIONS(POINTER)
-} fn;
-
-#define SYMBOL(name) DL_SYMBOL(fn.name, "curl_" #name),
-static const struct dl_symbol symbols[] = { FUNCTIONS(SYMBOL){ 0 } };
-
-static struct dl library = DL_INIT("libcurl.so.4", "libcurl4", symbols);
-
-static void global_init(void)
-{
-    /* A failure shows again when the handles are made. */
-    (void)fn.global_init(CURL_GLOBAL_DEFAULT);
-}
-
-static int open_library(struct gb_err *err)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    int r = dl_open(&library, err);
-
-    if (r == 0)
-        (void)pthread_once(&once, global_init);
-    return r;
-}
-
-static int no_memory(struct gb_err *err)
-{
-    return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for an HTTP request");
-}
 
 /* ---- the client ----------------------------------------------------------------------------- */
 
@@ -105,21 +41,20 @@ struct http_client {
 int http_client_new(struct http_client **ret, struct gb_err *err)
 {
     struct http_client *client;
-    int r = open_library(err);
+    int r = curl_lib_open(err);
 
     if (r < 0)
         return r;
     client = calloc(1, sizeof(*client));
     if (!client)
-        return no_memory(err);
-    client->multi = fn.multi_init();
-    client->easy = fn.easy_init();
-    /* curl's own pair of sockets would survive an exec; no other descriptor here is meant to. */
-    (void)close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
+        return curl_lib_no_memory(err);
+    client->multi = curl_fn.multi_init();
+    client->easy = curl_fn.easy_init();
+    curl_lib_seal();
     if (!client->multi || !client->easy ||
-        fn.multi_setopt(client->multi, CURLMOPT_MAXCONNECTS, CONNECTIONS_MAX) != CURLM_OK) {
+        curl_fn.multi_setopt(client->multi, CURLMOPT_MAXCONNECTS, CONNECTIONS_MAX) != CURLM_OK) {
         http_client_free(&client);
-        return no_memory(err);
+        return curl_lib_no_memory(err);
     }
     *ret = client;
     return 0;
@@ -130,9 +65,9 @@ void http_client_free(struct http_client **client)
     if (!*client)
         return;
     if ((*client)->easy)
-        fn.easy_cleanup((*client)->easy);
+        curl_fn.easy_cleanup((*client)->easy);
     if ((*client)->multi)
-        (void)fn.multi_cleanup((*client)->multi);
+        (void)curl_fn.multi_cleanup((*client)->multi);
     free(*client);
     *client = NULL;
 }
@@ -144,11 +79,9 @@ struct transfer {
     struct http_answer *answer;
     struct gb_err *err;
     CURL *easy;
-    CURLU *url;
+    struct way way;
     struct curl_slist *headers;
-    char host[HOST_TEXT_MAX];   /* for errors: name and port, nothing else of the URL */
-    char said[CURL_ERROR_SIZE]; /* curl's own words */
-    uint64_t end_ns;            /* of the whole */
+    uint64_t end_ns;    /* of the whole */
     uint64_t silent_ns; /* when silence has lasted too long; never before there is a connection */
     curl_off_t sent;
     size_t head_bytes;
@@ -168,30 +101,21 @@ static void hear(struct transfer *t)
     t->silent_ns = clock_after_ms(or_usual(t->request->idle_ms, IDLE_MS));
 }
 
-/* The handle forgets the transfer too: it would write to t->said when it closes connections. */
+/* The handle forgets the transfer too: it would write to t->way.said when it closes connections. */
 static void transfer_clear(struct transfer *t)
 {
-    fn.easy_reset(t->easy);
-    fn.slist_free_all(t->headers);
-    if (t->url)
-        fn.url_cleanup(t->url);
+    curl_fn.easy_reset(t->easy);
+    curl_fn.slist_free_all(t->headers);
+    way_clear(&t->way);
 }
 
 static int fail(struct transfer *t, int code, const char *what)
 {
-    t->failed = gb_fail(t->err, code, GB_BLAME_PEER, "%s %s", t->host, what);
+    t->failed = gb_fail(t->err, code, GB_BLAME_PEER, "%s %s", t->way.host, what);
     return t->failed;
 }
 
 /* ---- curl's callbacks ----------------------------------------------------------------------- */
-
-/* curl 7.88 makes sockets that survive an exec. */
-static curl_socket_t on_socket(void *user, curlsocktype purpose, struct curl_sockaddr *address)
-{
-    (void)user;
-    (void)purpose;
-    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
-}
 
 /* There is a connection, and the request goes out now: silence counts from here.  The signature is
  * curl's.
@@ -232,7 +156,7 @@ static int status_of(CURL *easy)
 {
     long status = 0;
 
-    (void)fn.easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+    (void)curl_fn.easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
     return (int)status;
 }
 
@@ -255,7 +179,7 @@ static size_t on_head(char *line, size_t one, size_t len, void *user)
     t->is_head_over = is_blank(line, len);
     t->answer->status = status_of(t->easy);
     if (buf_add(&t->answer->head, line, len) < 0) {
-        t->failed = no_memory(t->err);
+        t->failed = curl_lib_no_memory(t->err);
         return 0;
     }
     return len;
@@ -275,7 +199,7 @@ static int take_body(struct transfer *t, const char *bytes, size_t len)
         return r < 0 ? fail(t, r, "sent an answer that its reader refused") : 0;
     }
     if (buf_add(&t->answer->body, bytes, len) < 0)
-        return t->failed = no_memory(t->err);
+        return t->failed = curl_lib_no_memory(t->err);
     return 0;
 }
 
@@ -288,47 +212,20 @@ static size_t on_body(char *bytes, size_t one, size_t len, void *user)
     return take_body(t, bytes, len) == 0 ? len : 0;
 }
 
+/* The next piece of a body that is made as it goes. */
+static size_t on_source(char *bytes, size_t one, size_t size, void *user)
+{
+    struct transfer *t = user;
+    ssize_t n = t->request->source(t->request->user, bytes, one * size);
+
+    if (n >= 0)
+        return (size_t)n;
+    t->failed =
+        gb_fail(t->err, (int)n, GB_BLAME_CALLER, "what goes to %s could not be had", t->way.host);
+    return CURL_READFUNC_ABORT;
+}
+
 /* ---- the request ---------------------------------------------------------------------------- */
-
-static int bad_request(struct gb_err *err, const char *what)
-{
-    return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "%s", what);
-}
-
-static int url_part(CURLU *url, CURLUPart part, char *text, size_t size)
-{
-    char *value = NULL;
-    size_t len = 0;
-
-    if (fn.url_get(url, part, &value, CURLU_DEFAULT_PORT) == CURLUE_OK) {
-        len = strnlen(value, size - 1);
-        memcpy(text, value, len);
-        fn.free(value);
-    }
-    text[len] = '\0';
-    return len > 0 ? 0 : -EINVAL;
-}
-
-/* The error does not show the URL: there may be a key in it. */
-static int read_url(struct transfer *t)
-{
-    char scheme[8];
-    char name[HOST_TEXT_MAX - 8];
-    char port[8];
-
-    t->url = fn.url();
-    if (!t->url)
-        return no_memory(t->err);
-    if (fn.url_set(t->url, CURLUPART_URL, t->request->url, 0) != CURLUE_OK ||
-        url_part(t->url, CURLUPART_SCHEME, scheme, sizeof(scheme)) < 0 ||
-        url_part(t->url, CURLUPART_HOST, name, sizeof(name)) < 0 ||
-        url_part(t->url, CURLUPART_PORT, port, sizeof(port)) < 0)
-        return bad_request(t->err, "this is not a URL that can be asked");
-    if (strcmp(scheme, "http") != 0 && strcmp(scheme, "https") != 0)
-        return bad_request(t->err, "only URLs of http and https can be asked");
-    (void)snprintf(t->host, sizeof(t->host), "%s:%s", name, port);
-    return 0;
-}
 
 /* "Name: value" without a control byte, which could begin a header of its own. */
 static bool is_header(const char *line)
@@ -343,10 +240,10 @@ static bool is_header(const char *line)
 
 static int add_header(struct transfer *t, const char *line)
 {
-    struct curl_slist *longer = fn.slist_append(t->headers, line);
+    struct curl_slist *longer = curl_fn.slist_append(t->headers, line);
 
     if (!longer)
-        return no_memory(t->err);
+        return curl_lib_no_memory(t->err);
     t->headers = longer;
     return 0;
 }
@@ -359,165 +256,84 @@ static int add_headers(struct transfer *t)
 
     for (const char *const *line = t->request->headers; r == 0 && line && *line; line++) {
         if (!is_header(*line))
-            return bad_request(t->err, "a header of the request is malformed");
+            return gb_fail(t->err, -EINVAL, GB_BLAME_CALLER,
+                           "a header of the request is malformed");
         has_type = has_type || strncasecmp(*line, "Content-Type:", 13) == 0;
         r = add_header(t, *line);
     }
     return r == 0 && !has_type ? add_header(t, "Content-Type:") : r;
 }
 
-/* Sets an option unless one has failed already; `code` tells. */
-#define SET(option, value) \
-    (code = code == CURLE_OK ? fn.easy_setopt(t->easy, (option), (value)) : code)
-
 static CURLcode set_method(struct transfer *t)
 {
     const struct http_request *request = t->request;
     const char *method = request->method;
+    CURL *easy = t->easy;
     CURLcode code = CURLE_OK;
 
     if (method && strcmp(method, "HEAD") == 0)
-        return SET(CURLOPT_NOBODY, 1L);
-    if (request->body || (method && strcmp(method, "POST") == 0)) {
-        SET(CURLOPT_POST, 1L);
-        SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body_len);
-        SET(CURLOPT_POSTFIELDS, request->body ? request->body : "");
+        return CURL_SET(CURLOPT_NOBODY, 1L);
+    if (request->source) {
+        CURL_SET(CURLOPT_UPLOAD, 1L);
+        CURL_SET(CURLOPT_READFUNCTION, on_source);
+        CURL_SET(CURLOPT_READDATA, t);
+        /* What has gone out cannot be sent again, as a kept connection that died would need. */
+        CURL_SET(CURLOPT_FRESH_CONNECT, 1L);
+    } else if (request->body || (method && strcmp(method, "POST") == 0)) {
+        CURL_SET(CURLOPT_POST, 1L);
+        CURL_SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body_len);
+        CURL_SET(CURLOPT_POSTFIELDS, request->body ? request->body : "");
     }
     if (method)
-        SET(CURLOPT_CUSTOMREQUEST, method);
-    return code;
-}
-
-static CURLcode set_way(struct transfer *t)
-{
-    const struct http_request *request = t->request;
-    CURLcode code = CURLE_OK;
-
-    SET(CURLOPT_CURLU, t->url);
-    SET(CURLOPT_PROTOCOLS_STR, "http,https");
-    SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-    SET(CURLOPT_FOLLOWLOCATION, 0L);
-    SET(CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
-    SET(CURLOPT_PROXY, request->proxy ? request->proxy : ""); /* "": not the environment's */
-    SET(CURLOPT_NOPROXY, "");
-    SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
-    SET(CURLOPT_OPENSOCKETFUNCTION, on_socket);
-    SET(CURLOPT_TCP_KEEPALIVE, 1L);
-    SET(CURLOPT_NOSIGNAL, 1L);
-    SET(CURLOPT_QUICK_EXIT, 1L); /* a cancelled request does not wait for the name server */
-    SET(CURLOPT_CONNECTTIMEOUT_MS, (long)or_usual(request->connect_ms, CONNECT_MS));
-    if (request->ca_file) {
-        SET(CURLOPT_CAINFO, request->ca_file);
-        SET(CURLOPT_CAPATH, NULL);
-    }
+        CURL_SET(CURLOPT_CUSTOMREQUEST, method);
     return code;
 }
 
 static CURLcode set_callbacks(struct transfer *t)
 {
+    CURL *easy = t->easy;
     CURLcode code = CURLE_OK;
 
-    SET(CURLOPT_ERRORBUFFER, t->said);
-    SET(CURLOPT_HTTPHEADER, t->headers);
-    SET(CURLOPT_USERAGENT, "glovebox/" GB_VERSION);
-    SET(CURLOPT_PREREQFUNCTION, on_connected);
-    SET(CURLOPT_PREREQDATA, t);
-    SET(CURLOPT_NOPROGRESS, 0L);
-    SET(CURLOPT_XFERINFOFUNCTION, on_progress);
-    SET(CURLOPT_XFERINFODATA, t);
-    SET(CURLOPT_HEADERFUNCTION, on_head);
-    SET(CURLOPT_HEADERDATA, t);
-    SET(CURLOPT_WRITEFUNCTION, on_body);
-    SET(CURLOPT_WRITEDATA, t);
+    CURL_SET(CURLOPT_HTTPHEADER, t->headers);
+    CURL_SET(CURLOPT_USERAGENT, "glovebox/" GB_VERSION);
+    CURL_SET(CURLOPT_PREREQFUNCTION, on_connected);
+    CURL_SET(CURLOPT_PREREQDATA, t);
+    CURL_SET(CURLOPT_NOPROGRESS, 0L);
+    CURL_SET(CURLOPT_XFERINFOFUNCTION, on_progress);
+    CURL_SET(CURLOPT_XFERINFODATA, t);
+    CURL_SET(CURLOPT_HEADERFUNCTION, on_head);
+    CURL_SET(CURLOPT_HEADERDATA, t);
+    CURL_SET(CURLOPT_WRITEFUNCTION, on_body);
+    CURL_SET(CURLOPT_WRITEDATA, t);
     return code;
 }
 
 static int prepare(struct transfer *t)
 {
     CURLcode code;
-    int r = read_url(t);
+    int r = way_init(&t->way, t->request, t->err);
 
     if (r == 0)
         r = add_headers(t);
     if (r < 0)
         return r;
-    code = set_way(t);
+    code = way_set(&t->way, t->easy, t->request);
     if (code == CURLE_OK)
         code = set_callbacks(t);
     if (code == CURLE_OK)
         code = set_method(t);
-    if (code == CURLE_OUT_OF_MEMORY)
-        return no_memory(t->err);
-    if (code != CURLE_OK) /* rather no request than one without a limit */
-        return gb_fail(t->err, -ENOSYS, GB_BLAME_HOST, "libcurl lacks an option: %s",
-                       fn.easy_strerror(code));
-    return 0;
+    return code == CURLE_OK ? 0 : way_unset(code, t->err); /* rather none than without a limit */
 }
 
 /* ---- what went wrong ------------------------------------------------------------------------ */
 
-/* The row of CURLE_OK ends the table and stands for everything else. */
-static const struct cause {
-    CURLcode curl;
-    int code;
-    enum gb_blame blame;
-    const char *what;
-} causes[] = {
-    { CURLE_COULDNT_RESOLVE_HOST, -EADDRNOTAVAIL, GB_BLAME_HOST, "has no known address" },
-    { CURLE_COULDNT_RESOLVE_PROXY, -EADDRNOTAVAIL, GB_BLAME_HOST, "has a proxy without address" },
-    { CURLE_COULDNT_CONNECT, -ECONNREFUSED, GB_BLAME_HOST, "cannot be reached" },
-    { CURLE_OPERATION_TIMEDOUT, -ETIMEDOUT, GB_BLAME_HOST, "did not let us connect in time" },
-    { CURLE_PEER_FAILED_VERIFICATION, -EKEYREJECTED, GB_BLAME_HOST, "is not trusted" },
-    { CURLE_SSL_CONNECT_ERROR, -EPROTO, GB_BLAME_HOST, "does not agree on TLS" },
-    { CURLE_SSL_CACERT_BADFILE, -ENOKEY, GB_BLAME_HOST, "cannot be checked" },
-    { CURLE_GOT_NOTHING, -ECONNRESET, GB_BLAME_PEER, "hung up without an answer" },
-    { CURLE_SEND_ERROR, -ECONNRESET, GB_BLAME_PEER, "hung up during the request" },
-    { CURLE_RECV_ERROR, -ECONNRESET, GB_BLAME_PEER, "sent a broken answer" },
-    { CURLE_PARTIAL_FILE, -ECONNRESET, GB_BLAME_PEER, "cut its answer off" },
-    { CURLE_OUT_OF_MEMORY, -ENOMEM, GB_BLAME_HOST, "was not asked: no memory" },
-    { CURLE_OK, -EPROTO, GB_BLAME_PEER, "does not speak HTTP" },
-};
-
-/* What the table cannot say; NULL: nothing.  curl's own words are repeated only about certificates,
- * of which they may hold parts: others could quote the URL. */
-static const char *detail(struct transfer *t, const struct cause *cause, CURLcode curl, int number)
-{
-    switch (cause->curl) {
-    case CURLE_COULDNT_CONNECT:
-        return number > 0 ? strerrordesc_np(number) : NULL;
-    case CURLE_PEER_FAILED_VERIFICATION:
-    case CURLE_SSL_CONNECT_ERROR:
-        for (char *c = t->said; *c; c++)
-            if (*c < ' ' || *c > '~')
-                *c = '?';
-        return t->said[0] ? t->said : NULL;
-    case CURLE_SSL_CACERT_BADFILE:
-        return t->request->ca_file ? t->request->ca_file : "apt-get install ca-certificates";
-    case CURLE_OK:
-        return fn.easy_strerror(curl);
-    default:
-        return NULL;
-    }
-}
-
 static int failure(struct transfer *t, CURLcode curl)
 {
-    const struct cause *cause = causes;
-    const char *more;
-    long number = 0;
-    int code;
-
     if (t->failed < 0)
         return t->failed;
     if (curl == CURLE_OUT_OF_MEMORY && t->silent_ns != CLOCK_NEVER_NS && !t->is_head_over)
         return fail(t, -EMSGSIZE, TOO_LONG_A_HEAD); /* what curl says to one line of 100 KB */
-    while (cause->curl != curl && cause->curl != CURLE_OK)
-        cause++;
-    (void)fn.easy_getinfo(t->easy, CURLINFO_OS_ERRNO, &number);
-    code = curl == CURLE_COULDNT_CONNECT && number > 0 ? -(int)number : cause->code;
-    more = detail(t, cause, curl, (int)number);
-    return gb_fail(t->err, code, cause->blame, "%s %s%s%s", t->host, cause->what, more ? ": " : "",
-                   more ? more : "");
+    return way_failure(&t->way, t->easy, t->request, curl, t->err);
 }
 
 /* ---- the transfer --------------------------------------------------------------------------- */
@@ -535,7 +351,7 @@ static int check_limits(struct transfer *t)
 
     if (is_cancelled(t->request))
         return gb_fail(t->err, -ECANCELED, GB_BLAME_CALLER, "the request to %s was cancelled",
-                       t->host);
+                       t->way.host);
     if (now >= t->end_ns)
         return fail(t, -ETIMEDOUT, "did not finish its answer in time");
     if (now >= t->silent_ns)
@@ -547,11 +363,11 @@ static int wait_for_more(struct http_client *client, struct transfer *t)
 {
     struct curl_waitfd cancel = { .fd = t->request->cancel_fd, .events = CURL_WAIT_POLLIN };
     int wait_ms = clock_poll_ms(t->silent_ns < t->end_ns ? t->silent_ns : t->end_ns);
-    CURLMcode code = fn.multi_poll(client->multi, &cancel, cancel.fd >= 0, wait_ms, NULL);
+    CURLMcode code = curl_fn.multi_poll(client->multi, &cancel, cancel.fd >= 0, wait_ms, NULL);
 
     return code == CURLM_OK
                ? 0
-               : gb_fail(t->err, -EIO, GB_BLAME_HOST, "waiting for %s failed", t->host);
+               : gb_fail(t->err, -EIO, GB_BLAME_HOST, "waiting for %s failed", t->way.host);
 }
 
 /* 1 when the transfer is over and *ret tells how. */
@@ -559,7 +375,7 @@ static int result(struct http_client *client, CURLcode *ret)
 {
     int left = 0;
 
-    for (CURLMsg *msg; (msg = fn.multi_info_read(client->multi, &left));) {
+    for (CURLMsg *msg; (msg = curl_fn.multi_info_read(client->multi, &left));) {
         if (msg->msg == CURLMSG_DONE) {
             *ret = msg->data.result;
             return 1;
@@ -583,8 +399,8 @@ static int drive(struct http_client *client, struct transfer *t)
     int r;
 
     for (;;) {
-        if (fn.multi_perform(client->multi, &running) != CURLM_OK)
-            return gb_fail(t->err, -EIO, GB_BLAME_HOST, "asking %s failed", t->host);
+        if (curl_fn.multi_perform(client->multi, &running) != CURLM_OK)
+            return gb_fail(t->err, -EIO, GB_BLAME_HOST, "asking %s failed", t->way.host);
         if (result(client, &code))
             return code == CURLE_OK ? check_head(t) : failure(t, code);
         r = check_limits(t);
@@ -613,11 +429,11 @@ int http_do(struct http_client *client, const struct http_request *request, stru
         .body = BUF_INIT(or_usual(request->answer_max, ANSWER_MAX)),
     };
     r = prepare(&t);
-    if (r == 0 && fn.multi_add_handle(client->multi, client->easy) != CURLM_OK)
-        r = no_memory(err);
+    if (r == 0 && curl_fn.multi_add_handle(client->multi, client->easy) != CURLM_OK)
+        r = curl_lib_no_memory(err);
     if (r == 0) {
         r = drive(client, &t);
-        (void)fn.multi_remove_handle(client->multi, client->easy);
+        (void)curl_fn.multi_remove_handle(client->multi, client->easy);
     }
     transfer_clear(&t);
     return r;

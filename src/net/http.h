@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/buf.h"
 
@@ -22,7 +23,11 @@ struct http_request {
     const char *const *headers; /* "Name: value"; NULL-terminated, may be NULL */
     const void *body;           /* may be NULL */
     size_t body_len;
-    const char *ca_file; /* NULL: the system's */
+    const char *unix_path; /* the socket to connect to instead of the URL's host; NULL: none */
+    const char *ca_file;   /* NULL: the system's */
+    const char *cert_file; /* ours, with its key: PEM files; NULL: none */
+    const char *key_file;
+    bool is_unverified;  /* TLS without a look at the server's certificate */
     const char *proxy;   /* NULL: none */
     uint64_t connect_ms; /* 0: 10 s */
     uint64_t idle_ms;    /* no byte for so long ends it; 0: 60 s */
@@ -32,7 +37,10 @@ struct http_request {
     /* The body of a 2xx answer as it comes.  Negative ends the request with that code.  NULL, and
      * for any other status: kept in the answer. */
     int (*data)(void *user, const char *bytes, size_t len);
-    void *user;
+    /* The body in pieces instead of `body`: at most size bytes each, 0 at its end.  Negative ends
+     * the request with that code.  It may block; time is not watched meanwhile. */
+    ssize_t (*source)(void *user, void *bytes, size_t size);
+    void *user; /* of both */
 };
 
 struct http_answer {
