@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* engine/container.c - containers: made, started, waited for, looked at, removed. */
+#include "engine/container.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "engine/container_body.h"
+#include "engine/engine.h"
+#include "engine/read.h"
+#include "json/value.h"
+#include "net/http.h"
+
+#define BODY_MAX (4 << 20)
+#define LIST_MAX (64 << 20)
+
+/* POST /containers/ID/WHAT; the caller adds a query before it is asked. */
+static int target_of(struct target *target, const char *id, const char *what, struct gb_err *err)
+{
+    return target_of_id(target, "/containers/", id, what, err);
+}
+
+static int act(struct engine *engine, const char *method, const struct target *target,
+               struct gb_err *err)
+{
+    const struct engine_call call = { .method = method, .target = target };
+
+    return engine_call(engine, &call, NULL, err);
+}
+
+/* ---- life ----------------------------------------------------------------------------------- */
+
+int container_create(struct engine *engine, const struct container_spec *spec,
+                     char ret_id[static CONTAINER_ID_SIZE], struct gb_err *err)
+{
+    cleanup_target struct target target = { 0 };
+    cleanup_buf struct buf body = BUF_INIT(BODY_MAX);
+    cleanup_json struct json_value *json = NULL;
+    char remedy[160];
+    const struct engine_call call = {
+        .method = "POST", .target = &target, .body = &body, .missing_remedy = remedy
+    };
+    int r = target_of_id(&target, "/containers/create", NULL, NULL, err);
+
+    if (r < 0)
+        return r;
+    target_add(&target, "name", spec->name);
+    target_add(&target, "platform", spec->platform);
+    r = container_body(spec, &body);
+    if (r < 0)
+        return gb_fail(err, r, GB_BLAME_CALLER, "the description of a container is too long");
+    (void)snprintf(remedy, sizeof(remedy), "glovebox image pull %.120s", spec->image);
+    r = engine_call(engine, &call, &json, err);
+    if (r < 0)
+        return r;
+    return read_id(json_get(json, "Id"), ret_id, CONTAINER_ID_SIZE, err);
+}
+
+int container_start(struct engine *engine, const char *id, struct gb_err *err)
+{
+    cleanup_target struct target target = { 0 };
+    int r = target_of(&target, id, "/start", err);
+
+    return r < 0 ? r : act(engine, "POST", &target, err);
+}
+
+int container_kill(struct engine *engine, const char *id, const char *signal, struct gb_err *err)
+{
+    cleanup_target struct target target = { 0 };
+    int r = target_of(&target, id, "/kill", err);
+
+    if (r < 0)
+        return r;
+    target_add(&target, "signal", signal);
+    return act(engine, "POST", &target, err);
+}
+
+int container_remove(struct engine *engine, const char *id, struct gb_err *err)
+{
+    cleanup_target struct target target = { 0 };
+    struct gb_err why = { 0 };
+    int r = target_of(&target, id, "", err);
+
+    if (r < 0)
+        return r;
+    target_add_flag(&target, "force", true);
+    target_add_flag(&target, "v", true);
+    r = act(engine, "DELETE", &target, &why);
+    if (r == -ENOENT || (r == -EBUSY && strstr(why.msg, "already in progress")))
+        return 0;
+    if (r < 0 && err)
+        *err = why;
+    return r;
+}
+
+int container_wait(struct engine *engine, const char *id, enum container_condition condition,
+                   uint64_t total_ms, struct container_exit *ret, struct gb_err *err)
+{
+    static const char *const names[] = {
+        [CONTAINER_NOT_RUNNING] = "not-running",
+        [CONTAINER_NEXT_EXIT] = "next-exit",
+        [CONTAINER_REMOVED] = "removed",
+    };
+    cleanup_target struct target target = { 0 };
+    cleanup_json struct json_value *json = NULL;
+    const struct engine_call call = { .method = "POST", .target = &target, .total_ms = total_ms };
+    int r = target_of(&target, id, "/wait", err);
+
+    if (r < 0)
+        return r;
+    target_add(&target, "condition", names[condition]);
+    r = engine_call(engine, &call, &json, err);
+    if (r < 0)
+        return r;
+    *ret = (struct container_exit){ 0 };
+    if (!read_i64(json_get(json, "StatusCode"), &ret->status))
+        return engine_garbled("StatusCode", err);
+    read_line(json_path(json, "Error/Message"), ret->error, sizeof(ret->error));
+    return 0;
+}
+
+/* ---- looking -------------------------------------------------------------------------------- */
+
+int container_inspect_json(struct engine *engine, const char *id, struct json_value **ret,
+                           struct gb_err *err)
+{
+    cleanup_target struct target target = { 0 };
+    const struct engine_call call = { .method = "GET", .target = &target };
+    int r = target_of(&target, id, "/json", err);
+
+    return r < 0 ? r : engine_call(engine, &call, ret, err);
+}
+
+int container_inspect(struct engine *engine, const char *id, struct container_state *ret,
+                      struct gb_err *err)
+{
+    cleanup_json struct json_value *json = NULL;
+    const struct json_value *state;
+    int r = container_inspect_json(engine, id, &json, err);
+
+    if (r < 0)
+        return r;
+    *ret = (struct container_state){ 0 };
+    r = read_id(json_get(json, "Id"), ret->id, sizeof(ret->id), err);
+    if (r < 0)
+        return r;
+    state = json_get(json, "State");
+    read_line(json_get(state, "Status"), ret->status, sizeof(ret->status));
+    if (!json_bool(json_get(state, "Running"), &ret->is_running))
+        return engine_garbled("State", err);
+    (void)json_bool(json_get(state, "OOMKilled"), &ret->is_oom_killed);
+    (void)read_i64(json_get(state, "ExitCode"), &ret->exit_code);
+    (void)read_i64(json_get(state, "Pid"), &ret->pid);
+    read_line(json_get(state, "Error"), ret->error, sizeof(ret->error));
+    return 0;
+}
+
+static int read_item(const struct json_value *json, struct container_item *ret, struct gb_err *err)
+{
+    int r = read_id(json_get(json, "Id"), ret->id, sizeof(ret->id), err);
+
+    if (r < 0)
+        return r;
+    read_line(json_get(json, "State"), ret->state, sizeof(ret->state));
+    ret->image = read_text(json_get(json, "Image"));
+    ret->labels = read_pairs(json_get(json, "Labels"));
+    return ret->image && ret->labels ? 0 : engine_no_memory(err);
+}
+
+static int read_list(const struct json_value *json, struct container_list *ret, struct gb_err *err)
+{
+    size_t n = json_count(json);
+    int r = 0;
+
+    if (json_kind(json) != JSON_ARRAY)
+        return engine_garbled("list of containers", err);
+    if (n > CONTAINER_LIST_MAX)
+        return gb_fail(err, -EMSGSIZE, GB_BLAME_PEER, "the engine has %zu containers of ours", n);
+    ret->items = calloc(n + 1, sizeof(*ret->items));
+    if (!ret->items)
+        return engine_no_memory(err);
+    for (; r == 0 && ret->n < n; ret->n++)
+        r = read_item(json_at(json, ret->n), &ret->items[ret->n], err);
+    return r;
+}
+
+int container_list(struct engine *engine, const char *const *labels, struct container_list *ret,
+                   struct gb_err *err)
+{
+    const struct target_filter filter = { "label", labels };
+    cleanup_target struct target target = { 0 };
+    cleanup_json struct json_value *json = NULL;
+    const struct engine_call call = { .method = "GET", .target = &target, .answer_max = LIST_MAX };
+    int r = target_of_id(&target, "/containers/json", NULL, NULL, err);
+
+    *ret = (struct container_list){ 0 };
+    target_add_flag(&target, "all", true);
+    target_add_filters(&target, &filter, 1);
+    if (r == 0)
+        r = engine_call(engine, &call, &json, err);
+    if (r == 0)
+        r = read_list(json, ret, err);
+    if (r < 0)
+        container_list_clear(ret);
+    return r;
+}
+
+void container_list_clear(struct container_list *list)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        free(list->items[i].image);
+        read_texts_free(list->items[i].labels);
+    }
+    free(list->items);
+    *list = (struct container_list){ 0 };
+}
+
+const char *container_label(const struct container_item *item, const char *key)
+{
+    for (char **pair = item->labels; pair[0]; pair += 2)
+        if (strcmp(pair[0], key) == 0)
+            return pair[1];
+    return NULL;
+}
+
+/* ---- figures -------------------------------------------------------------------------------- */
+
+/* cgroup 2 and 1 name it differently. */
+static uint64_t cached_of(const struct json_value *memory)
+{
+    uint64_t cached = 0;
+
+    if (!json_u64(json_path(memory, "stats/inactive_file"), &cached))
+        (void)json_u64(json_path(memory, "stats/total_inactive_file"), &cached);
+    return cached;
+}
+
+int container_stats(struct engine *engine, const char *id, struct container_stats *ret,
+                    struct gb_err *err)
+{
+    cleanup_target struct target target = { 0 };
+    cleanup_json struct json_value *json = NULL;
+    cleanup_with(http_answer_clear) struct http_answer answer = { 0 };
+    const struct engine_call call = { .method = "GET", .target = &target };
+    const struct json_value *memory;
+    uint64_t cached;
+    int r = target_of(&target, id, "/stats", err);
+
+    if (r < 0)
+        return r;
+    target_add(&target, "stream", "false");
+    target_add(&target, "one-shot", "true");
+    r = engine_ask(engine, &call, &answer, err);
+    if (r == 0 && answer.body.len > 0) /* Podman has nothing to say of one that does not run */
+        r = engine_json(&answer.body, &json, err);
+    if (r < 0)
+        return r;
+    *ret = (struct container_stats){ 0 };
+    memory = json_get(json, "memory_stats");
+    (void)json_u64(json_get(memory, "usage"), &ret->memory_bytes);
+    (void)json_u64(json_get(memory, "limit"), &ret->memory_limit_bytes);
+    (void)json_u64(json_path(json, "cpu_stats/cpu_usage/total_usage"), &ret->cpu_ns);
+    (void)json_u64(json_path(json, "pids_stats/current"), &ret->pids);
+    cached = cached_of(memory);
+    ret->memory_bytes -= cached < ret->memory_bytes ? cached : ret->memory_bytes;
+    return 0;
+}

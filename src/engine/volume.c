@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* engine/volume.c - named volumes of the engine. */
+#include "engine/volume.h"
+
+#include <errno.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "engine/engine.h"
+#include "engine/read.h"
+#include "json/value.h"
+#include "json/writer.h"
+
+#define BODY_MAX (256 << 10)
+
+int volume_create(struct engine *engine, const char *name, const char *const *labels,
+                  struct gb_err *err)
+{
+    cleanup_target struct target target = { 0 };
+    cleanup_buf struct buf body = BUF_INIT(BODY_MAX);
+    const struct engine_call call = { .method = "POST", .target = &target, .body = &body };
+    struct json_writer w;
+    int r = target_of_id(&target, "/volumes/create", NULL, NULL, err);
+
+    json_writer_init(&w, &body, false);
+    json_object_begin(&w, NULL);
+    json_put_str(&w, "Name", name);
+    json_object_begin(&w, "Labels");
+    for (; labels && labels[0] && labels[1]; labels += 2)
+        json_put_str(&w, labels[0], labels[1]);
+    json_object_end(&w);
+    json_object_end(&w);
+    if (r == 0 && json_writer_end(&w) < 0)
+        r = gb_fail(err, -EMSGSIZE, GB_BLAME_CALLER, "the description of a volume is too long");
+    return r < 0 ? r : engine_call(engine, &call, NULL, err);
+}
+
+int volume_labels(struct engine *engine, const char *name, char ***ret, struct gb_err *err)
+{
+    cleanup_target struct target target = { 0 };
+    cleanup_json struct json_value *json = NULL;
+    const struct engine_call call = { .method = "GET", .target = &target };
+    int r = target_of_id(&target, "/volumes/", name, "", err);
+
+    if (r == 0)
+        r = engine_call(engine, &call, &json, err);
+    if (r < 0)
+        return r;
+    *ret = read_pairs(json_get(json, "Labels"));
+    return *ret ? 0 : engine_no_memory(err);
+}
+
+void volume_labels_free(char ***labels)
+{
+    read_texts_free(*labels);
+    *labels = NULL;
+}
+
+int volume_remove(struct engine *engine, const char *name, struct gb_err *err)
+{
+    cleanup_target struct target target = { 0 };
+    struct gb_err why = { 0 };
+    const struct engine_call call = { .method = "DELETE", .target = &target };
+    int r = target_of_id(&target, "/volumes/", name, "", err);
+
+    if (r < 0)
+        return r;
+    r = engine_call(engine, &call, NULL, &why);
+    if (r == -ENOENT)
+        return 0;
+    if (r < 0 && err)
+        *err = why;
+    return r;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* engine/volume.h - named volumes of the engine.  Errors are those of engine/engine.h. */
+#pragma once
+
+struct engine;
+struct gb_err;
+
+/* There already is fine.  labels: key, value, …, NULL; may be NULL. */
+int volume_create(struct engine *engine, const char *name, const char *const *labels,
+                  struct gb_err *err);
+
+/* Its labels (key, value, …, NULL), the caller's to free by volume_labels_free(); -ENOENT. */
+int volume_labels(struct engine *engine, const char *name, char ***ret, struct gb_err *err);
+void volume_labels_free(char ***labels);
+
+/* Gone already is fine; -EBUSY: a container has it. */
+int volume_remove(struct engine *engine, const char *name, struct gb_err *err);
