@@ -7,6 +7,7 @@ ledger   what glovebox could leave behind, counted before and after every test (
 pace     promised times and counts, of a check and of a proof
 box      `glovebox exec` as a function: run() to the end, start() to meet a box while it lives
 canary   secrets and listeners on the host which no box may read or reach
+engines  a private Docker or Podman for a test, and nothing left of it
 posture  what the host sees of a living process in a box, in a form that can be compared
 
 A test needs little:

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real engines for tests: a private Docker, a private Podman, and nothing left of them.
+
+An engine lives in namespaces of its own (mounts, network, processes), below one directory, and its
+containers in groups below one name.  When its first process is killed the kernel ends everything
+that it started; then the groups are empty and are removed, and so is the directory.  Nothing is
+installed here; what is missing raises Missing.
+"""
+import contextlib
+import http.client
+import io
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tarfile
+import tempfile
+from pathlib import Path
+
+from lib import host
+
+START_WITHIN = 60
+DOCKERD = "/usr/sbin/dockerd"
+PODMAN = "/usr/bin/podman"
+BUSYBOX = "/bin/busybox"
+
+# The mounts of the machine stay visible but what is mounted below stays here; /run and docker's
+# own settings are fresh, so that no other engine's sockets, locks and key are met.
+APART = ["unshare", "--mount", "--net", "--pid", "--fork", "--kill-child", "--mount-proc",
+         "--propagation", "private", "--"]
+SETTLE = ("mount -t tmpfs tmpfs /run && ip link set lo up && "
+          "{ ! test -d /etc/docker || mount -t tmpfs tmpfs /etc/docker; } && ")
+
+CONTAINERS_CONF = """\
+[containers]
+default_ulimits = ["nofile=1024:1024", "nproc=32768:32768"]
+cgroups = "enabled"
+[engine]
+runtime = "runc"
+cgroup_manager = "cgroupfs"
+events_logger = "file"
+"""
+
+
+class Missing(Exception):
+    pass
+
+
+class Engine:
+    """A running engine: `socket`, and as much of its API as tests need to prepare things."""
+
+    def __init__(self, kind, base):
+        self.kind = kind
+        self.base = Path(base)
+        self.socket = self.base / "engine.sock"
+        self.process = None
+        self.log = self.base / "log"
+
+    @property
+    def host(self):
+        return f"unix://{self.socket}"
+
+    def ask(self, method, path, body=None, headers=None):
+        """(status, bytes) of a request."""
+        connection = _UnixConnection(str(self.socket))
+        try:
+            if isinstance(body, (dict, list)):
+                body = json.dumps(body).encode()
+                headers = {"Content-Type": "application/json", **(headers or {})}
+            connection.request(method, path, body, headers or {})
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        finally:
+            connection.close()
+
+    def get(self, path):
+        status, data = self.ask("GET", path)
+        assert status == 200, (status, data)
+        return json.loads(data)
+
+    def answers(self):
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            return self.ask("GET", "/_ping")[0] == 200
+        return False
+
+    def containers(self):
+        return self.get("/containers/json?all=1")
+
+    def import_busybox(self, name="localhost/busybox:test"):
+        """An image out of Debian's static busybox.  Podman takes the tag only from `repo`."""
+        status, data = self.ask("POST", f"/images/create?fromSrc=-&repo={name}",
+                                busybox_tar(), {"Content-Type": "application/x-tar"})
+        assert status == 200 and b"errorDetail" not in data, data
+        return name
+
+
+class _UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("localhost", timeout=60)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self.path)
+
+
+def busybox_tar():
+    """A root file system with one program and its names."""
+    if not os.path.exists(BUSYBOX):
+        raise Missing("busybox-static is not installed")
+    data = Path(BUSYBOX).read_bytes()
+    names = subprocess.run([BUSYBOX, "--list"], check=True, capture_output=True, text=True).stdout
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as tar:
+        for folder in ("bin", "tmp", "etc", "dev", "proc", "sys"):
+            _add(tar, folder, tarfile.DIRTYPE)
+        _add(tar, "bin/busybox", tarfile.REGTYPE, data)
+        for name in names.split():
+            if name != "busybox":
+                _add(tar, f"bin/{name}", tarfile.SYMTYPE, link="busybox")
+    return out.getvalue()
+
+
+def _add(tar, name, kind, data=b"", link=""):
+    entry = tarfile.TarInfo(name)
+    entry.type, entry.mode, entry.size, entry.linkname = kind, 0o755, len(data), link
+    tar.addfile(entry, io.BytesIO(data))
+
+
+def _groups(name):
+    return host.group_directories(lambda found: found == name)
+
+
+def _remove_groups(names):
+    """They are empty of processes by now, or will be at once."""
+    for name in names:
+        for top in _groups(name):
+            for folder, _, _ in os.walk(top, topdown=False):
+                host.until(lambda: _rmdir(folder), within=5)
+
+
+def _rmdir(folder):
+    with contextlib.suppress(FileNotFoundError):
+        try:
+            os.rmdir(folder)
+        except OSError:
+            return False
+    return True
+
+
+def _stop(engine):
+    """Ends the engine and all below it, and waits until they are gone."""
+    below = host.descendants(engine.process.pid)
+    for process in below[:1]:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process.pid, signal.SIGTERM)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        engine.process.wait(15)
+    engine.process.kill()
+    engine.process.wait()
+    host.until(lambda: not any(process.is_alive() for process in below), within=10)
+    host.reap_orphans()
+
+
+@contextlib.contextmanager
+def _running(kind, program, command, groups, environment=None):
+    if not os.path.exists(program):
+        raise Missing(f"{program} is not installed")
+    base = tempfile.mkdtemp(prefix="gbengine-", dir="/var/tmp")
+    engine = Engine(kind, base)
+    made = [name for name in groups if not _groups(name)]
+    try:
+        with open(engine.log, "wb") as log:
+            engine.process = subprocess.Popen(
+                [*APART, "sh", "-c", SETTLE + 'exec "$@"', "sh", program, *command(engine)],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                env={**os.environ, **(environment(engine) if environment else {})})
+        ready = host.until(lambda: engine.answers() or engine.process.poll() is not None,
+                           START_WITHIN, step=0.05)
+        if not ready or engine.process.poll() is not None:
+            raise RuntimeError(f"{kind} does not start:\n{host.read(engine.log)[-4000:]}")
+        yield engine
+    finally:
+        if engine.process:
+            _stop(engine)
+        _remove_groups(made)
+        shutil.rmtree(base)
+
+
+def docker(*arguments):
+    """A private Docker; a context manager."""
+    group = f"gbengine-{os.getpid()}"
+
+    def command(engine):
+        base = engine.base
+        (base / "daemon.json").write_text("{}")
+        return ["--config-file", str(base / "daemon.json"), "--data-root", str(base / "data"),
+                "--exec-root", str(base / "exec"), "--pidfile", str(base / "pid"),
+                "--host", engine.host, "--cgroup-parent", f"/{group}", "--group", "root",
+                *arguments]
+
+    return _running("docker", DOCKERD, command, [group])
+
+
+def podman():
+    """A private Podman; a context manager."""
+
+    def command(engine):
+        base = engine.base
+        (base / "containers.conf").write_text(CONTAINERS_CONF)
+        return ["--root", str(base / "root"), "--runroot", str(base / "runroot"),
+                "--tmpdir", str(base / "tmp"), "--cgroup-manager=cgroupfs",
+                "system", "service", "--time=0", engine.host]
+
+    def environment(engine):
+        return {"CONTAINERS_CONF": str(engine.base / "containers.conf"),
+                "TMPDIR": str(engine.base)}
+
+    return _running("podman", PODMAN, command, ["libpod_parent"], environment)
