@@ -4,6 +4,7 @@
  *    judge.c            the order: prepare each solution, the matrix of tests, conclude
  *    judge_program.c    a program: compiled once, each case in a box of its own
  *    judge_command.c    how it is built and started
+ *    judge_special.c    does it know the inputs of its tests?
  *    judge_library.c    a library: collected without code, each test with a pair of boxes
  *    judge_check.c      what can be told of Python code without running it
  *    judge_verdict.c    lines of the verdict channel
@@ -152,6 +153,10 @@ void program_clear(struct program *program);
 int program_meet(const struct program *program, const struct judge_spec *spec,
                  const struct program_case *item, struct judge_row *row, struct judge_note *note,
                  struct gb_err *err);
+
+/* Of a program that has passed: one that answers the input of a test with a constant becomes
+ * suspect (judge_special.c). */
+int special_find(struct judging *judging, struct gb_err *err);
 
 /* ---- the text of Python code (judge_check.c) ------------------------------------------------ */
 

@@ -502,8 +502,14 @@ static int meet(struct judging *j, size_t i, struct gb_err *err)
     return r < 0 ? r : 0;
 }
 
+static int conclude(struct judging *j, struct gb_err *err)
+{
+    return j->report->outcome == OUTCOME_PASSED ? special_find(j, err) : 0;
+}
+
 const struct judge_kind judge_program = {
     .collect = collect,
     .prepare = prepare,
     .meet = meet,
+    .conclude = conclude,
 };
