@@ -31,7 +31,8 @@
 #define COVER_KEEP    (16 << 20)
 #define COVER_WALL_MS 20000
 #define MODULES_MAX   64
-#define WORDS_MAX     (FENCE_FILES_MAX + 2 * MODULES_MAX + 32)
+#define INPUTS_MAX    64 /* as --file has at most */
+#define WORDS_MAX     (FENCE_FILES_MAX + 2 * MODULES_MAX + 2 * INPUTS_MAX + 32)
 #define IDS_MAX       (1 << 20)
 #define NO_CODE       ((const struct agent_files *)NULL)
 
@@ -131,6 +132,15 @@ static void say_guest(struct words *words, enum guest_role role)
     say(words, "-I");
     say(words, "-B");
     say(words, guest_path(role));
+}
+
+/* Where tests and code work, they find the user's files by their names. */
+static void say_inputs(struct words *words, const struct judge_spec *spec)
+{
+    for (size_t i = 0; i < spec->n_inputs && i < INPUTS_MAX; i++) {
+        say(words, "--input");
+        say(words, spec->inputs[i].path);
+    }
 }
 
 static void say_code(struct words *words, const struct contract *contract)
@@ -273,6 +283,7 @@ static int collect(const struct judge_spec *spec, struct judge_tests *tests, str
     say(&words, "--collect");
     say(&words, "--nonce-file");
     say(&words, NONCE_FILE);
+    say_inputs(&words, spec);
     say_modules(&words, spec->contract, NO_CODE);
     say_files(&words, &tests->files);
     trial = trial_of(spec, spec->box, &load, &words, VERDICTS_KEEP);
@@ -306,6 +317,7 @@ static void say_test(struct words *words, const struct judge_spec *spec,
     say(words, "--id");
     say(words, test->id);
     say_limits(words, seconds, seconds);
+    say_inputs(words, spec);
     say_modules(words, spec->contract, spec->code);
     say_files(words, &spec->tests->files);
 }
@@ -385,6 +397,7 @@ static int meet_apart(const struct judging *j, const struct judge_test *test, st
     say_test(&say_runner, spec, test);
     say_guest(&say_server, GUEST_SERVER);
     say_code(&say_server, spec->contract);
+    say_inputs(&say_server, spec);
     runner = trial_of(spec, &box, &tests, &say_runner, VERDICTS_KEEP);
     server = trial_of(spec, &box, &code, &say_server, SERVER_KEEP);
     r = run_pair(&runner, &server, nonce, &verdicts, ends, err);
@@ -426,6 +439,7 @@ static void say_batch(struct words *words, const struct batch *batch)
     say(words, "--ids-file");
     say(words, IDS_FILE);
     say_limits(words, batch->limit_s, batch->limit_s);
+    say_inputs(words, batch->spec);
     say_modules(words, batch->spec->contract, batch->code);
     say_files(words, &batch->spec->tests->files);
 }
@@ -452,6 +466,7 @@ int library_batch(const struct batch *batch, struct guest_verdicts *ret, struct 
     say_batch(&say_runner, batch);
     say_guest(&say_server, GUEST_SERVER);
     say_code(&say_server, spec->contract);
+    say_inputs(&say_server, spec);
     say(&say_server, "--fork");
     if (batch->cover) {
         say(&say_server, "--cover");

@@ -10,6 +10,7 @@ from .collect import AbsentFinder, Item, load_tests
 from .remote import Finder, Peer
 from .run import Alarm, Surroundings, describe_in_time, message_of, run_item
 from .wire import Channel, Interruption, Lost, take_line, to_json
+from .workspace import link_inputs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ class Options:
         self.modules: list[str] = []
         self.ids: list[str] = []
         self.paths: list[str] = []
+        self.inputs: list[str] = []
         self.collect = self.together = self.batch = self.exitfirst = False
         self.code = ""
         self.limit, self.limit_stress = 5.0, 20.0
@@ -44,6 +46,7 @@ VALUES: dict[str, Any] = {
     "--nonce": lambda o, v: setattr(o, "nonce", v),
     "--nonce-file": lambda o, v: setattr(o, "nonce", _read_and_remove(v).strip()),
     "--module": lambda o, v: o.modules.append(v),
+    "--input": lambda o, v: o.inputs.append(v),
     "--id": lambda o, v: o.ids.append(v),
     "--ids-file": lambda o, v: o.ids.extend(_read_and_remove(v).splitlines()),
     "--code": lambda o, v: setattr(o, "code", os.path.abspath(v)),
@@ -98,7 +101,7 @@ class Runner:
         self._base = os.getcwd()
         self._own = OwnModules([os.path.join(self._base, path) for path in options.paths])
         self._alarm = Alarm()
-        self._top = self._root = _new_root(os.environ.get("TMPDIR", "/tmp"))
+        self._top = self._root = self._new_root(os.environ.get("TMPDIR", "/tmp"))
         self._kept = set(sys.modules)
         self._path = list(sys.path)
         self._peer: Peer | None = None
@@ -163,7 +166,7 @@ class Runner:
         if self._options.batch:
             self._channel.send_line(b"!begin")
             self._peer = None
-            self._root = _new_root(self._root)
+            self._root = self._new_root(self._root)
         if self._peer is None:
             self._peer = Peer(self._channel, self._root)
             self._peer.lending.own_modules = self._own
@@ -188,6 +191,15 @@ class Runner:
         sys.path[:] = self._path
         os.chdir(self._root)
 
+    def _new_root(self, parent: str) -> str:
+        """A directory for the files of tests; the working directory from now on."""
+        root = f"{parent}/w{os.urandom(6).hex()}"
+        os.mkdir(root)
+        os.chdir(root)
+        os.environ["TMPDIR"] = root
+        link_inputs(root, self._options.inputs)
+        return root
+
     def close(self) -> None:
         import shutil
         os.chdir("/")
@@ -209,15 +221,6 @@ class OwnModules:
         file = getattr(sys.modules.get(name), "__file__", None)
         ours = name == "pytest" or name.partition(".")[0] == __package__
         return isinstance(file, str) and file.startswith(self._folders) and not ours
-
-
-def _new_root(parent: str) -> str:
-    """A directory for the files of tests; the working directory from now on."""
-    root = f"{parent}/w{os.urandom(6).hex()}"
-    os.mkdir(root)
-    os.chdir(root)
-    os.environ["TMPDIR"] = root
-    return root
 
 
 def main(argv: list[str]) -> NoReturn:

@@ -16,7 +16,7 @@ from .borrowed import Borrowed
 from .echo import Echo
 from .values import KINDS, OPERATORS, Codec, name_of_class
 from .wire import Interruption, Link, Lost, check_depth
-from .workspace import Workspace
+from .workspace import Workspace, link_inputs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -213,13 +213,14 @@ class _Input(io.TextIOBase):
 
 
 class Server:
-    def __init__(self, channel: Channel, code: str) -> None:
+    def __init__(self, channel: Channel, code: str, inputs: list[str]) -> None:
         self.echo = Echo()
         self.codec = ServerCodec(code)
         self.link = Link(channel, self._serve, self._prepare, step=-1)
         self.codec.borrowed = Borrowed(self.ask)
         self.workspace: Workspace | None = None
         self._code = code
+        self._inputs = inputs
         self._awaiting: Any = None
         self._nested = 0
 
@@ -314,6 +315,7 @@ class Server:
         """The directory that both sides seem to share becomes the working directory."""
         os.makedirs(root, exist_ok=True)
         os.chdir(root)
+        link_inputs(root, self._inputs)
         self.workspace = Workspace(root)
         self.workspace.watch()
         tempfile = sys.modules.get("tempfile")

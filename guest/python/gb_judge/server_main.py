@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 REPORT_FRAMES, REPORT_MAX = 8, 4000
 
 
-def serve_line(read_fd: int, write_fd: int, code: str, cover: str) -> NoReturn:
+def serve_line(read_fd: int, write_fd: int, code: str, inputs: list[str], cover: str) -> NoReturn:
     """Serves until the line ends; ends the process without asking the code's threads."""
     coverage = None
     if cover:
@@ -24,7 +24,7 @@ def serve_line(read_fd: int, write_fd: int, code: str, cover: str) -> NoReturn:
         coverage = Coverage(code)
         coverage.start()
     report_fd = os.dup(2)
-    server = Server(Channel(read_fd, write_fd), code)
+    server = Server(Channel(read_fd, write_fd), code, inputs)
     server.echo.install()
     try:
         server.run()
@@ -40,10 +40,13 @@ def serve_line(read_fd: int, write_fd: int, code: str, cover: str) -> NoReturn:
 
 def main(argv: list[str]) -> NoReturn:
     code, cover, fork = "", "", False
+    inputs: list[str] = []
     words = iter(argv)
     for word in words:
         if word == "--code":
             code = os.path.abspath(next(words, ""))
+        elif word == "--input":
+            inputs.append(next(words, ""))
         elif word == "--cover":
             cover = next(words, "")
         elif word == "--fork":
@@ -57,5 +60,5 @@ def main(argv: list[str]) -> NoReturn:
     sys.path[0] = code
     if fork:
         from .forking import serve_many
-        serve_many(*line, lambda *fds: serve_line(*fds, code, cover), bool(cover))
-    serve_line(*line, code, cover)
+        serve_many(*line, lambda *fds: serve_line(*fds, code, inputs, cover), bool(cover))
+    serve_line(*line, code, inputs, cover)

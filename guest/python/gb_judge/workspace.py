@@ -7,6 +7,8 @@ put into it.  Regular files and directories only; what comes in is written below
 no symbolic link, whatever path it names.
 
 Nothing is looked at until the first audited call that may touch a file.
+
+The user's files lie in both boxes already and do not cross: they are links below the root.
 """
 from __future__ import annotations
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 ENTRIES_MAX = 500
 BYTES_MAX = 4 << 20
+BASE = os.getcwd()  # before anybody goes elsewhere
 
 TOUCHING = frozenset(
     """open os.mkdir os.rename os.remove os.rmdir os.link os.truncate os.chmod os.chdir
@@ -33,7 +36,20 @@ WRITING = (os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK
 Stamp = tuple  # (kind, mode, size, mtime)
 
 
+_linked: set[str] = set()  # links of ours, which a file of the other side may replace
 _watched: list[Workspace] = []  # by the one hook of this process; hooks stay for ever
+
+
+def link_inputs(root: str, inputs: list[str]) -> None:
+    """The user's files, by the same names as below the directory that this box began in."""
+    for path in inputs:
+        link = os.path.join(root, path)
+        try:
+            os.makedirs(os.path.dirname(link), exist_ok=True)
+            os.symlink(os.path.join(BASE, path), link)
+        except OSError:
+            continue  # two that cannot lie side by side: the box refused them before
+        _linked.add(link)
 
 
 def _hook(event: str, args: tuple) -> None:
@@ -141,6 +157,8 @@ class Workspace:
         full = self.root
         for part in parts:
             full = os.path.join(full, part)
+            if full in _linked and os.path.islink(full):
+                os.unlink(full)
             require(not os.path.islink(full), "a path through a link")
         return full
 
