@@ -42,6 +42,7 @@ struct judge_spec build_judge_spec(struct task *task)
         .tests = &task->out->tests,
         .inputs = spec->inputs,
         .n_inputs = spec->n_inputs,
+        .built = task->built,
         .jobs = spec->jobs,
         .cancel_fd = spec->cancel_fd,
         .deadline_ns = task_deadline(task),

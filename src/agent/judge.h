@@ -120,6 +120,13 @@ struct judge_input { /* --file */
 
 struct judge_mutation;
 
+/* What was compiled last, so that the same code is compiled once for all that is done with it.  One
+ * may serve several specs at a time. */
+struct judge_built;
+
+struct judge_built *judge_built_new(void); /* NULL: no memory */
+void judge_built_free(struct judge_built **built);
+
 struct judge_spec {
     const struct box_spec *box;
     const struct contract *contract;
@@ -127,7 +134,8 @@ struct judge_spec {
     const struct judge_tests *tests;
     const struct judge_input *inputs;
     size_t n_inputs;
-    unsigned jobs; /* boxes at a time */
+    struct judge_built *built; /* may be NULL */
+    unsigned jobs;             /* boxes at a time */
     int cancel_fd;
     uint64_t deadline_ns; /* no box begins after it or runs beyond it; what was not run for that is
                              a timeout.  0, CLOCK_NEVER_NS: none */

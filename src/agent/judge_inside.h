@@ -4,6 +4,7 @@
  *    judge.c            the order: prepare each solution, the matrix of tests, conclude
  *    judge_program.c    a program: compiled once, each case in a box of its own
  *    judge_command.c    how it is built and started
+ *    judge_built.c      what was compiled last
  *    judge_special.c    does it know the inputs of its tests?
  *    judge_library.c    a library: collected without code, each test with a pair of boxes
  *    judge_check.c      what can be told of Python code without running it
@@ -148,6 +149,13 @@ int program_start(const struct program *program, const struct load *load, char *
                   const void *input, size_t input_len, uint64_t wall_ms,
                   const struct judge_spec *spec, struct trial_end *ret, struct gb_err *err);
 void program_clear(struct program *program);
+
+/* What was built of the same code, into the program's load: 1; 0 when it is not kept; -ENOMEM.
+ * built may be NULL, here and below. */
+int built_get(struct judge_built *built, const struct agent_files *code, struct program *program);
+/* Keeps a copy, if it can. */
+void built_put(struct judge_built *built, const struct agent_files *code,
+               const struct program *program, const struct load *files);
 
 /* One case: 1 passed, 0 not.  row and note may be NULL. */
 int program_meet(const struct program *program, const struct judge_spec *spec,

@@ -145,6 +145,8 @@ static int compile(const struct judge_spec *spec, struct program *program,
         r = compile_failed(program, &end, ret_diagnosis, ret_summary, err);
     else if (end.refused.code < 0)
         r = build_refused(&end, ret_diagnosis, ret_summary, err);
+    if (r == 0 && !*ret_summary && end.verdict == VERDICT_OK)
+        built_put(spec->built, spec->code, program, &built);
     for (size_t i = 0; r == 0 && !*ret_summary && i < built.n; i++) {
         r = load_take(&program->load, built.files[i].path, built.files[i].mode,
                       take_ptr(built.own[i].bytes), (size_t)built.files[i].size);
@@ -197,7 +199,13 @@ int program_prepare(const struct judge_spec *spec, struct program *ret,
     if (load_files(&ret->load, "", spec->code) < 0)
         return judge_no_memory(err);
     if (ret->build)
+        r = built_get(spec->built, spec->code, ret);
+    if (r < 0)
+        return judge_no_memory(err);
+    if (ret->build && r == 0)
         r = compile(spec, ret, ret_diagnosis, ret_summary, err);
+    else
+        r = 0;
     if (r == 0 && rename_build(ret) < 0)
         r = judge_no_memory(err);
     return r;

@@ -240,6 +240,7 @@ static int try_change(const struct search *search, size_t file, struct token pla
     if (r < 0)
         return judge_no_memory(err);
     spec.code = &code;
+    spec.built = NULL; /* it keeps what is delivered */
     r = program_prepare(&spec, &program, &ignored, &refused, err);
     if (r == 0 && !refused)
         r = fails_alone(search, &program, &spec, err);

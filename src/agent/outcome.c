@@ -134,6 +134,7 @@ int agent_outcome_text(const struct agent_spec *spec, const struct agent_outcome
     json_put_str(&w, "reason", outcome->reason);
     json_put_str(&w, "answer", outcome->answer);
     json_put_str(&w, "explanation", outcome->explanation);
+    json_put_str(&w, "run_failed", outcome->run_failed);
     put_contract(&w, outcome);
     put_files(&w, "files", &outcome->code);
     put_tests(&w, outcome);

@@ -55,6 +55,7 @@ struct task {
 
     char *contract;      /* the present one as JSON, for prompts; NULL */
     struct build *build; /* of that contract; NULL before its first step */
+    struct judge_built *built;
 
     struct buf steps;  /* a line for each step, for the orchestrator */
     struct buf human;  /* questions and answers */

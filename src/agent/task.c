@@ -515,6 +515,7 @@ int agent_run(const struct agent_spec *spec, struct agent_outcome *ret, struct g
     ret->n_inputs = spec->n_inputs;
     if (r < 0)
         return gb_fail(err, r, GB_BLAME_HOST, "no memory");
+    task.built = judge_built_new(); /* without it more is compiled */
     tell_begin(&task);
     r = conclude(&task, work(&task, &why), &why);
     ret->spent = task.spent;
@@ -523,6 +524,7 @@ int agent_run(const struct agent_spec *spec, struct agent_outcome *ret, struct g
         tell_end(&task);
     else if (err)
         *err = why;
+    judge_built_free(&task.built);
     task_clear(&task);
     return r;
 }
@@ -533,6 +535,7 @@ void agent_outcome_clear(struct agent_outcome *outcome)
     free(outcome->reason);
     free(outcome->answer);
     free(outcome->explanation);
+    free(outcome->run_failed);
     free(outcome->matrix);
     contract_clear(&outcome->contract);
     agent_files_clear(&outcome->code);

@@ -92,6 +92,7 @@ struct agent_outcome {
     char *reason;      /* of anything but passed: one line */
     char *answer;      /* of a task that needed no files, or whose program printed it; NULL */
     char *explanation; /* Markdown; NULL: none */
+    char *run_failed;  /* one line: the program, run once more at the end, failed; NULL: no */
     bool has_contract;
     struct contract contract;
     struct agent_files code; /* what is delivered; of a failed task the best there was */

@@ -3,6 +3,8 @@
 #include "agent/tryout.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "agent/cases.h"
@@ -29,6 +31,7 @@ static int try_text(void *user, struct buf *ret, struct gb_err *err)
         .code = trying->code,
         .inputs = spec->inputs,
         .n_inputs = spec->n_inputs,
+        .built = trying->task->built,
         .jobs = 1,
         .cancel_fd = spec->cancel_fd,
         .deadline_ns = task_deadline(trying->task),
@@ -83,12 +86,43 @@ int tryout(struct task *task, const char *name, const struct agent_files *code,
 
 /* ---- what was built ------------------------------------------------------------------------- */
 
-static const struct program_case *usual(const struct program_cases *cases)
+static bool is_withdrawn(const struct judge_tests *tests, const char *name)
+{
+    for (size_t i = 0; i < tests->n; i++)
+        if (strcmp(tests->items[i].id, name) == 0)
+            return tests->items[i].is_withdrawn;
+    return false;
+}
+
+static const struct program_case *usual(const struct program_cases *cases,
+                                        const struct judge_tests *tests)
 {
     for (size_t i = 0; i < cases->n; i++)
-        if (cases->items[i].class == CLASS_NORMAL && !cases->items[i].files[0])
+        if (cases->items[i].class == CLASS_NORMAL && !cases->items[i].files[0] &&
+            !is_withdrawn(tests, cases->items[i].name))
             return &cases->items[i];
     return NULL;
+}
+
+/* It passed its tests and fails now: a person must know, whatever the outcome. */
+static int tell_failed(struct task *task, const struct program_case *item,
+                       const struct judge_try *try, struct gb_err *err)
+{
+    const struct case_expect *expect = &item->expect;
+    bool is_wanted = expect->is_failure || expect->exit_code != 0;
+    const char *summary = try->summary ? try->summary : diagnosis_name(try->diagnosis);
+    int len = (int)strcspn(summary, "\n");
+
+    if (try->diagnosis == DIAGNOSIS_NONE || (try->diagnosis == DIAGNOSIS_CRASH && is_wanted))
+        return 0;
+    free(task->out->run_failed);
+    if (asprintf(&task->out->run_failed, "the last run, of '%s', failed: %.*s", item->name, len,
+                 summary) < 0) {
+        task->out->run_failed = NULL;
+        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for what failed");
+    }
+    task_note(task, "%s", task->out->run_failed);
+    return 0;
 }
 
 int tryout_show(struct task *task, const char *name, struct buf *ret, struct gb_err *err)
@@ -102,10 +136,12 @@ int tryout_show(struct task *task, const char *name, struct buf *ret, struct gb_
 
     if (!json || cases_parse(json, strlen(json), &cases, NULL) < 0)
         return 0;
-    item = usual(&cases);
+    item = usual(&cases, &task->out->tests);
     if (!item)
         return 0;
     r = tryout(task, name, &task->out->code, item, &try, err);
+    if (r == 0)
+        r = tell_failed(task, item, &try, err);
     if (r < 0)
         return r;
     event.text = try.out;

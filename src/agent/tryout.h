@@ -11,6 +11,7 @@ int tryout(struct task *task, const char *name, const struct agent_files *code,
            const struct program_case *item, struct judge_try *ret, struct gb_err *err);
 
 /* The program that was built, once, with what its first usual case gives it; what it printed is
- * told and goes into ret.  A library, or a program whose cases all have files, has nothing to show.
+ * told and goes into ret; that it failed too, in task->out.  A library, or a program whose cases
+ * all have files, has nothing to show.
  */
 int tryout_show(struct task *task, const char *name, struct buf *ret, struct gb_err *err);

@@ -169,6 +169,8 @@ void run_tell_end(struct view *view, const struct agent_outcome *outcome,
 
     if (outcome->reason && outcome->outcome != OUTCOME_PASSED)
         view_tell(view, TERM_RED, "reason", outcome->reason);
+    if (outcome->run_failed)
+        view_tell(view, TERM_RED, "failed", outcome->run_failed);
     if (outcome->answer && outcome->code.n == 0)
         view_tell(view, TERM_BOLD, "note", "answered without code: nothing was run or tested");
     tell_code(view, outcome);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A delivered program is tested with plain pytest, and judged there as the judge did."""
+import hashlib
 import importlib.util
 import json
 import shutil
@@ -165,6 +166,44 @@ def test_an_input_of_the_task_is_asked_for(place):
     shutil.copy(place.cwd / "rates.txt", place.cwd / "o")
     plain = plain_pytest(place.cwd / "o")
     assert plain.returncode == 0 and "4 passed" in plain.stdout, plain.stdout
+
+
+# ---- the last run ---------------------------------------------------------------------------------
+
+def test_what_was_compiled_for_the_tests_runs_at_the_end(place):
+    """The program says when it was compiled; one test takes longer than that clock's step."""
+    code = ("#include <stdio.h>\n#include <unistd.h>\n"
+            "int main(int n, char **v) { (void)v; if (n > 1) sleep(2); puts(__DATE__ __TIME__); return 0; }\n")
+    tests = [{"name": name, "class": name, "argv": ["x"] if name == "stress" else [],
+              "expect": {"stdout": "^[A-Z]", "mode": "pattern"}} for name in ("normal", "edge", "invalid", "stress")]
+    agent = Agent(place, rules("c", {"count.c": code}, tests))
+    done = agent.call("--jsonl", task.TASK, code=0)
+    assert done.document["run_failed"] is None
+    output, = [event["text"] for event in done.events if event["event"] == "output"]
+    report, = [event["report"] for event in done.events if event["event"] == "report"]
+    assert report["tests"][0]["seen"] == hashlib.sha256(f"ok 0\n{output}".encode()).hexdigest(), done
+
+
+def test_a_last_run_that_fails_is_told(place):
+    """Tests have passed and the program fails all the same: what a recording says of that run is changed."""
+    agent = Agent(place, rules("python", PROGRAMS["python"]))
+    document = agent.run("--record", "r.jsonl", task.TASK).document
+    assert document["run_failed"] is None
+    path = place.cwd / "r.jsonl"
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    for line in lines:
+        if line.get("name") == "program":
+            took, _, known = line["output"].partition("\n")
+            known = {**json.loads(known), "diagnosis": "crash", "exit_code": 1,
+                     "summary": "The program failed: it ended with exit code 1.\nstdout:\n"}
+            line["output"] = f"{took}\n{json.dumps(known)}"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    said = "the last run, of 'adds all lines', failed: The program failed: it ended with exit code 1."
+    done = agent.call("--jsonl", "--replay", "r.jsonl", code=0)
+    assert done.document["run_failed"] == said and done.document["outcome"] == "passed"
+    assert said in [event["text"] for event in done.events if event["event"] == "note"]
+    people = agent.call("--plain", "--replay", "r.jsonl", code=0)
+    assert people.said.count(said) == 2, people
 
 
 # ---- the same comparisons -------------------------------------------------------------------------
