@@ -186,10 +186,10 @@ struct search {
 static void change_word(char *word, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
-        if (is_digit(word[i]))
-            word[i] = word[i] == '9' ? '8' : (char)(word[i] + 1);
-        else if (is_letter(word[i]))
-            word[i] = (word[i] | 0x20) == 'z' ? (char)(word[i] - 1) : (char)(word[i] + 1);
+        bool is_last = word[i] == '9' || word[i] == 'z' || word[i] == 'Z';
+
+        if (is_digit(word[i]) || is_letter(word[i]))
+            word[i] = (char)(word[i] + (is_last ? -1 : 1));
     }
 }
 
