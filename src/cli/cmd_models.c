@@ -182,6 +182,21 @@ static const char *name_of(const struct model_choice *choice)
     return choice->spec.name ? choice->spec.name : provider ? provider->model : NULL;
 }
 
+/* The same, as far as that server has told: the first of its models. */
+static const char *asked_name(const struct report *report, const struct model_choice *choice)
+{
+    const char *name = name_of(choice);
+
+    for (size_t i = 0; !name && i < report->n_rows; i++) {
+        const struct row *row = &report->rows[i];
+
+        if (row->listing.n > 0 && strcmp(row->provider->name, choice->spec.provider) == 0 &&
+            strcmp(row->choice.base_url, choice->base_url) == 0)
+            name = row->listing.names[0];
+    }
+    return name;
+}
+
 static void json_row(struct json_writer *w, const struct row *row)
 {
     json_object_begin(w, NULL);
@@ -206,7 +221,7 @@ static void json_roles(struct json_writer *w, const struct report *report)
 
         json_object_begin(w, models_role_name(role));
         json_put_str(w, "provider", choice->spec.provider);
-        json_put_str(w, "model", name_of(choice));
+        json_put_str(w, "model", asked_name(report, choice));
         json_put_str(w, "base_url", or_null(choice->base_url));
         json_put_str(w, "why", choice->why);
         json_object_end(w);
@@ -284,9 +299,10 @@ static void put_row(struct buf *ret, const struct term *term, const struct row *
     (void)buf_printf(ret, "%s\n", term_off(term));
 }
 
-static void put_choice(struct buf *ret, const struct model_choice *choice)
+static void put_choice(struct buf *ret, const struct report *report,
+                       const struct model_choice *choice)
 {
-    const char *name = name_of(choice);
+    const char *name = asked_name(report, choice);
 
     (void)buf_printf(ret, "%s/", choice->spec.provider);
     (void)term_filter_line(name ? name : "its first model", strlen(name ? name : "its first model"),
@@ -316,13 +332,13 @@ static void put_roles(struct buf *ret, const struct report *report)
     if (is_same(&roles[MODELS_ORCHESTRATOR], &roles[MODELS_CODER]) &&
         is_same(&roles[MODELS_ORCHESTRATOR], &roles[MODELS_TESTER])) {
         (void)buf_puts(ret, "A task would ask ");
-        put_choice(ret, &roles[MODELS_ORCHESTRATOR]);
+        put_choice(ret, report, &roles[MODELS_ORCHESTRATOR]);
         return;
     }
     (void)buf_puts(ret, "A task would ask\n");
     for (enum models_role role = 0; role < N_MODELS_ROLES; role++) {
         (void)buf_printf(ret, "  as %-13s ", models_role_name(role));
-        put_choice(ret, &roles[role]);
+        put_choice(ret, report, &roles[role]);
     }
 }
 

@@ -116,6 +116,7 @@ static int check_style(struct given *given, struct gb_err *err)
 
 static int check_language(struct run_args *run, struct gb_err *err)
 {
+    cleanup_buf struct buf names = BUF_INIT(512);
     struct nearest near = { .text = run->language };
     const struct language *language;
 
@@ -126,11 +127,15 @@ static int check_language(struct run_args *run, struct gb_err *err)
         run->language = language->name;
         return 0;
     }
-    for (size_t i = 0; language_at(i); i++)
+    for (size_t i = 0; language_at(i); i++) {
         nearest_offer(&near, language_at(i)->name);
-    return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "unknown language '%.100s'%s%s%s", run->language,
-                   nearest_best(&near) ? ", did you mean '" : "; glovebox-exec(1) lists them",
-                   nearest_best(&near) ? nearest_best(&near) : "", nearest_best(&near) ? "'?" : "");
+        (void)buf_printf(&names, "%s%s", i ? ", " : "", language_at(i)->name);
+    }
+    return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
+                   "unknown language '%.100s'%s%s%s" GB_REMEDY "say one of %s", run->language,
+                   nearest_best(&near) ? ", did you mean '" : "",
+                   nearest_best(&near) ? nearest_best(&near) : "", nearest_best(&near) ? "'?" : "",
+                   names.data ? names.data : "those of glovebox-exec(1)");
 }
 
 /* ---- the task ------------------------------------------------------------------------------- */

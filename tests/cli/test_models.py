@@ -144,6 +144,10 @@ def test_a_local_server_without_a_name_is_asked_for_its_first(place):
     with serving() as (url, _):
         document = report(place, LLAMACPP_BASE_URL=url)
         assert document["roles"]["tester"]["provider"] == "llamacpp"
+        assert document["roles"]["tester"]["model"] == "one"
+        text = call(place, "models", env=environment(place, LLAMACPP_BASE_URL=url)).stdout.decode()
+        assert f"A task would ask llamacpp/one at {url}" in text
+    with nobody() as url:
         text = call(place, "models", env=environment(place, LLAMACPP_BASE_URL=url)).stdout.decode()
         assert f"A task would ask llamacpp/its first model at {url}" in text
 

@@ -168,6 +168,7 @@ def test_a_language_can_be_demanded(place):
              scripts.rule("File: main.sh\n```bash\necho $((6 * 7))\n```", system="You write a short program")]
     desk = Desk(place, rules)
     assert desk.run("-l", "klingon", "6 times 7", code=2).stderr.startswith(b"glovebox: unknown language")
+    assert b"say one of python, javascript," in desk.run("-l", "cobol", "6 times 7", code=2).stderr
     assert desk.run("-l", "bash", "6 times 7").stdout == b"42\n"
 
 
