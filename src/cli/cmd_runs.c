@@ -18,6 +18,7 @@
 #include "cli/command.h"
 #include "cli/run_args.h"
 #include "cli/run_end.h"
+#include "cli/run_remove.h"
 #include "cli/run_session.h"
 #include "cli/term.h"
 #include "cli/term_filter.h"
@@ -32,6 +33,7 @@
 struct runs_args {
     bool is_json;
     bool is_all;
+    bool is_forced;
 };
 
 #define AT(field) .offset = offsetof(struct runs_args, field)
@@ -51,6 +53,8 @@ static const struct opt show_options[] = {
 };
 
 static const struct opt remove_options[] = {
+    { OPT_FLAG, "all", 'a', AT(is_all), NULL, "all tasks, but those that work or wait" },
+    { OPT_FLAG, "force", 0, AT(is_forced), NULL, "also one that works or waits for an answer" },
     { OPT_KEY, .key = KEY_COLOR },
     OPT_HELP_ROW,
     { 0 },
@@ -412,33 +416,127 @@ static int show_call(const struct call *call, struct gb_err *err)
 
 /* ---- rm ------------------------------------------------------------------------------------- */
 
-static int remove_one(struct store *store, const char *prefix, struct gb_err *err)
+/* Why it is not removed without --force; NULL: it is. */
+static const char *reason_to_stay(struct store *store, const struct store_task *task)
 {
-    struct store_task task = { 0 };
-    int r = store_task_get(store, prefix, &task, err);
+    static const char *const reasons[] = {
+        [STATE_RUNNING] = "is being worked on",
+        [STATE_INTERRUPTED] = NULL,
+        [STATE_WAITING] = "waits for an answer",
+        [STATE_DONE] = NULL,
+    };
 
-    if (r == 0)
-        r = store_task_remove(store, task.id, err);
-    if (r == -EBUSY)
-        r = gb_fail(err, r, GB_BLAME_CALLER, "%s is being worked on; stop that first", task.id);
-    if (r == 0 && task.folder && access(task.folder, F_OK) == 0)
-        (void)dprintf(STDERR_FILENO, "%s is forgotten; its folder stays: %s\n", task.id,
-                      task.folder);
-    store_task_clear(&task);
+    return reasons[state_of(store, task)];
+}
+
+/* The folder first: what is interrupted in between is removed the next time. */
+static int remove_one(struct opened *opened, const struct store_task *task, struct buf *ret,
+                      struct gb_err *err)
+{
+    struct gb_err why = { 0 };
+    int lock = -1;
+    int folder = 0;
+    int r = store_task_lock(opened->store, task->id, &lock, err);
+
+    if (r == -EBUSY && opened->args.is_forced)
+        *err = (struct gb_err){ 0 };
+    else if (r < 0)
+        return r;
+    if (task->folder)
+        folder = run_remove_folder(task, &why);
+    r = store_task_forget(opened->store, task->id, err);
+    store_task_unlock(opened->store, task->id, &lock);
+    if (r < 0)
+        return r;
+    (void)buf_printf(ret, "removed %s", task->id);
+    if (folder != 0) {
+        (void)buf_puts(ret, folder > 0 ? " and " : "; its folder stays: ");
+        (void)term_filter_line(task->folder, strlen(task->folder), ret);
+    }
+    if (folder < 0)
+        (void)buf_printf(ret, " (%s)", why.msg);
+    (void)buf_putc(ret, '\n');
+    return 0;
+}
+
+/* Those that were named, or all; the caller frees. */
+static int tasks_to_remove(struct opened *opened, struct store_task **ret, size_t *ret_n,
+                           struct gb_err *err)
+{
+    const struct parsed *parsed = &opened->parsed;
+    int r = 0;
+
+    if (opened->args.is_all && parsed->n_operands > 0)
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "--all and an ID exclude each other");
+    if (opened->args.is_all)
+        return store_task_list(opened->store, STORE_LIST_MAX, ret, ret_n, err);
+    if (parsed->n_operands == 0)
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "which task? 'glovebox runs list'");
+    *ret = calloc(parsed->n_operands, sizeof(**ret));
+    if (!*ret)
+        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+    for (size_t i = 0; r == 0 && i < parsed->n_operands; i++) {
+        r = store_task_get(opened->store, parsed->operands[i], &(*ret)[*ret_n], err);
+        *ret_n += r == 0;
+    }
     return r;
+}
+
+/* One that may not be removed stands in the way of all that were named with it. */
+static int check_named(struct opened *opened, const struct store_task *tasks, size_t n,
+                       struct gb_err *err)
+{
+    for (size_t i = 0; i < n && !opened->args.is_forced && !opened->args.is_all; i++) {
+        const char *why = reason_to_stay(opened->store, &tasks[i]);
+
+        if (why)
+            return gb_fail(err, -EBUSY, GB_BLAME_CALLER,
+                           "%s %s" GB_REMEDY "glovebox runs rm --force removes it all the same",
+                           tasks[i].id, why);
+    }
+    return 0;
+}
+
+static bool is_again(const struct store_task *tasks, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (strcmp(tasks[k].id, tasks[i].id) == 0)
+            return true;
+    return false;
+}
+
+static int remove_tasks(struct opened *opened, const struct store_task *tasks, size_t n,
+                        struct gb_err *err)
+{
+    cleanup_buf struct buf text = BUF_INIT(TEXT_MAX);
+    int r = check_named(opened, tasks, n, err);
+    int printed;
+
+    for (size_t i = 0; r == 0 && i < n; i++) {
+        const char *why = opened->args.is_forced ? NULL : reason_to_stay(opened->store, &tasks[i]);
+
+        if (why)
+            (void)buf_printf(&text, "kept %s: it %s\n", tasks[i].id, why);
+        else if (opened->args.is_all || !is_again(tasks, i))
+            r = remove_one(opened, &tasks[i], &text, err);
+    }
+    printed = command_print(&text, r < 0 ? NULL : err);
+    return r < 0 ? r : printed;
 }
 
 static int remove_call(const struct call *call, struct gb_err *err)
 {
     cleanup_with(opened_clear) struct opened opened = { 0 };
+    struct store_task *tasks = NULL;
+    size_t n = 0;
     int r = open_store(call, &opened, err);
 
     if (r != 0)
         return r > 0 ? 0 : r;
-    if (opened.parsed.n_operands == 0)
-        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "which task? 'glovebox runs list'");
-    for (size_t i = 0; r == 0 && i < opened.parsed.n_operands; i++)
-        r = remove_one(opened.store, opened.parsed.operands[i], err);
+    r = tasks_to_remove(&opened, &tasks, &n, err);
+    if (r == 0)
+        r = remove_tasks(&opened, tasks, n, err);
+    store_tasks_free(tasks, n);
     return r;
 }
 
@@ -521,8 +619,8 @@ const struct cmd cmd_runs_show = {
 
 const struct cmd cmd_runs_rm = {
     .name = "runs rm",
-    .help = "Forget tasks; their folders stay",
-    .usages = { "[OPTIONS] ID..." },
+    .help = "Remove tasks and their folders",
+    .usages = { "[OPTIONS] ID...", "[OPTIONS] --all" },
     .options = remove_options,
     .run = remove_call,
 };

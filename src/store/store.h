@@ -90,6 +90,9 @@ int store_task_reopen(struct store *store, const char *id, const char *options, 
 /* With its effects; its folder stays.  -EBUSY while the task is locked, be it by the caller. */
 int store_task_remove(struct store *store, const char *id, struct gb_err *err);
 
+/* The same, whoever holds the lock: a process that works on it finds no task any more. */
+int store_task_forget(struct store *store, const char *id, struct gb_err *err);
+
 /* This process works on the task until it ends or closes the descriptor; -EBUSY when another does.
  * A lock file beside the database, locks/ID, whose lock goes with its process. */
 int store_task_lock(struct store *store, const char *id, int *ret_fd, struct gb_err *err);

@@ -263,6 +263,17 @@ int store_task_reopen(struct store *store, const char *id, const char *options, 
     return r;
 }
 
+int store_task_forget(struct store *store, const char *id, struct gb_err *err)
+{
+    int r = store_check_id(id, err);
+
+    if (r < 0)
+        return r;
+    r = db_change(store->db, QUERY_TASK_REMOVE, (const struct db_arg[]){ db_text(id), { DB_END } },
+                  err);
+    return must_be_one(r, id, err);
+}
+
 int store_task_remove(struct store *store, const char *id, struct gb_err *err)
 {
     int lock = -1;
@@ -270,8 +281,7 @@ int store_task_remove(struct store *store, const char *id, struct gb_err *err)
 
     if (r < 0)
         return r;
-    r = db_change(store->db, QUERY_TASK_REMOVE, (const struct db_arg[]){ db_text(id), { DB_END } },
-                  err);
+    r = store_task_forget(store, id, err);
     store_task_unlock(store, id, &lock);
-    return must_be_one(r, id, err);
+    return r;
 }

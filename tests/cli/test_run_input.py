@@ -137,6 +137,16 @@ def test_what_a_task_began_with_cannot_be_changed(place):
     refused(call(place, "run", "--resume", "t_", "--candidates", "3"), "--candidates cannot be changed")
 
 
+def test_a_runs_directory_that_cannot_be_is_told_with_its_remedy(place):
+    desk = Desk(place, scripts.answer_rules("print(1)\n"))
+    (place.cwd / "runs").write_text("a file")
+    model = ["--model", f"scripted/{desk.script}"]
+    refused(call(place, "run", *model, "one"), "runs", "remedy: --runs-dir DIR names another place", code=125)
+    assert desk.runs() == []
+    assert desk.run("--runs-dir", "elsewhere", "one").stdout == b"1\n"
+    assert desk.runs()[0]["folder"].startswith(str(place.cwd / "elsewhere" / "run_"))
+
+
 def test_a_recording_takes_no_file_away(place):
     desk = Desk(place, scripts.answer_rules("print(1)\n"))
     path = place.cwd / "mine.rec"

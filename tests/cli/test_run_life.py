@@ -4,8 +4,11 @@ import json
 import os
 import shutil
 import signal
+import sqlite3
 import stat
 import subprocess
+import time
+from pathlib import Path
 
 import pytest
 import scripts
@@ -299,14 +302,126 @@ def test_a_task_goes_on_from_what_another_built(place):
     assert (place.cwd / "out/count.py").read_text() == "my own change\n"
 
 
-def test_a_forgotten_task_leaves_its_folder(place):
+def test_a_removed_task_takes_its_folder_along(place):
+    desk = Desk(place, scripts.answer_rules("print(1)\n"))
+    for _ in range(3):
+        desk.run("--out", place.cwd / "out", "--force", "one")
+    keeps, *tasks = desk.runs()
+    answer = desk.call("runs rm", *(task["id"] for task in tasks), tasks[0]["id"])
+    assert answer.returncode == 0, answer
+    assert answer.stdout.decode() == "".join(f"removed {task['id']} and {task['folder']}\n" for task in tasks)
+    assert desk.runs() == [keeps] and os.listdir(place.cwd / "runs") == [os.path.basename(keeps["folder"])]
+    assert scripts.tree(place.cwd / "out") == ["main.py"]
+    assert b"there is no task" in desk.call("runs show", tasks[0]["id"]).stderr
+    answer = desk.call("runs rm", keeps["id"], "t_nobody")
+    assert answer.returncode == 2 and desk.runs() == [keeps]
+    assert desk.call("runs rm", "--all", keeps["id"]).returncode == 2
+    assert desk.call("runs rm", "--all").returncode == 0 and desk.runs() == []
+    assert os.listdir(place.cwd / "runs") == [] and scripts.tree(place.cwd / "out") == ["main.py"]
+
+
+def test_only_a_tasks_own_folder_is_removed(place):
+    """A link, somebody else's directory and a file in its place stay, and what a link means does too."""
+    desk = Desk(place, scripts.answer_rules("print(1)\n"))
+    outside = place.base / "outside"
+    outside.mkdir()
+    (outside / "objective.txt").write_text("one")
+    (outside / "mine.txt").write_text("mine")
+
+    def link(folder):
+        shutil.rmtree(folder)
+        folder.symlink_to(outside)
+
+    def replace(folder):
+        shutil.rmtree(folder)
+        folder.mkdir()
+        (folder / "mine.txt").write_text("mine")
+
+    def turn_into_a_file(folder):
+        shutil.rmtree(folder)
+        folder.write_text("mine")
+
+    for spoil in (link, replace, turn_into_a_file):
+        desk.run("one")
+        folder = Path(desk.runs()[0]["folder"])
+        spoil(folder)
+        answer = desk.call("runs rm", desk.runs()[0]["id"])
+        assert answer.returncode == 0 and f"its folder stays: {folder} (" in answer.stdout.decode(), answer
+        assert os.path.lexists(folder) and desk.runs() == []
+    assert scripts.tree(outside) == ["mine.txt", "objective.txt"]
+
+
+def test_links_in_a_folder_are_removed_and_not_followed(place):
     desk = Desk(place, scripts.answer_rules("print(1)\n"))
     desk.run("one")
+    outside = place.base / "outside"
+    outside.mkdir()
+    (outside / "mine.txt").write_text("mine")
+    task = desk.runs()[0]
+    (Path(task["folder"]) / "delivered/away").symlink_to(outside)
+    (Path(task["folder"]) / "file").symlink_to(outside / "mine.txt")
+    assert desk.call("runs rm", task["id"]).returncode == 0
+    assert not os.path.lexists(task["folder"]) and (outside / "mine.txt").read_text() == "mine"
+
+
+def test_what_out_named_stays_in_a_folder(place):
+    desk = Desk(place, scripts.answer_rules("print(1)\n", delay="50ms"))
+    task, *_ = stop_at(desk, "text", signal.SIGKILL)
+    folder = Path(desk.runs()[0]["folder"])
+    desk.run("--out", folder / "here", "one")
+    with_out = desk.runs()[0]
+    path, = place.base.glob("**/tasks.db")
+    with sqlite3.connect(path) as store:
+        store.execute("update task set options = replace(options, ?, ?) where id = ?",
+                      (str(folder / "here"), with_out["folder"] + "/here", with_out["id"]))
+    store.close()
+    answer = desk.call("runs rm", with_out["id"]).stdout.decode()
+    assert "its folder stays" in answer and "--out" in answer and os.path.isdir(with_out["folder"])
+
+
+def test_a_task_that_waits_is_removed_by_force_only(place):
+    desk = Desk(place, asking_rules())
+    desk.run("which number?", code=3)
     task = desk.runs()[0]
     answer = desk.call("runs rm", task["id"])
-    assert answer.returncode == 0 and task["folder"] in answer.stderr.decode()
-    assert desk.runs() == [] and os.path.isdir(task["folder"])
-    assert b"there is no task" in desk.call("runs show", task["id"]).stderr
+    assert answer.returncode == 2 and b"waits for an answer" in answer.stderr and b"--force" in answer.stderr
+    answer = desk.call("runs rm", "--all")
+    assert answer.returncode == 0 and answer.stdout.decode() == f"kept {task['id']}: it waits for an answer\n"
+    assert desk.runs() == [task] and os.path.isdir(task["folder"])
+    assert desk.call("runs rm", "--force", task["id"]).returncode == 0
+    assert desk.runs() == [] and not os.path.exists(task["folder"])
+
+
+def test_a_task_that_works_is_removed_by_force_only(place):
+    desk = Desk(place, scripts.program_rules(delay="100ms"))
+    process = desk.start("--jsonl", TASK)
+    try:
+        task = json.loads(process.stdout.readline())["name"]
+        assert desk.call("runs rm", task).returncode == 2 and desk.runs()[0]["state"] == "running"
+        assert desk.call("runs rm", "--force", task).returncode == 0 and desk.runs() == []
+        assert b"there is no task" in process.communicate(timeout=scripts.PATIENCE)[1]
+        assert process.returncode == 125
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_a_task_changes_with_each_step(place):
+    desk = Desk(place, scripts.program_rules(delay="20ms"))
+    started = int(time.time() * 1000) - 1
+    process = desk.start("--jsonl", TASK)
+    begun = json.loads(process.stdout.readline())["name"]
+    early = desk.runs()[0]
+    line = {"event": None}
+    while line["event"] != "code":
+        line = json.loads(process.stdout.readline())
+    late = desk.runs()[0]
+    process.communicate(timeout=scripts.PATIENCE)
+    done = json.loads(desk.call("runs show", "--json", begun).stdout)
+    assert started <= early["created_ms"] == late["created_ms"] == done["created_ms"]
+    assert early["created_ms"] <= early["changed_ms"] < late["changed_ms"] < done["changed_ms"]
+    assert done["changed_ms"] <= time.time() * 1000 + 1
+    assert desk.runs()[0]["changed_ms"] == done["changed_ms"]
 
 
 def test_where_nothing_was_run_nothing_is_listed(place):
