@@ -8,7 +8,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,7 +18,6 @@
 #include "agent/task.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/dir.h"
 #include "base/err.h"
 #include "base/file.h"
 #include "base/path.h"
@@ -32,7 +33,8 @@
 static bool has_objective(int folder, const char *objective)
 {
     cleanup_buf struct buf text = BUF_INIT(AGENT_OBJECTIVE_MAX + 1);
-    cleanup_close int fd = openat(folder, OBJECTIVE, FILE_READING | O_NOFOLLOW);
+    cleanup_close int fd =
+        openat(folder, OBJECTIVE, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
     return fd >= 0 && file_read(fd, &text) == 0 && text.len == strlen(objective) &&
            memcmp(text.data, objective, text.len) == 0;
@@ -63,62 +65,85 @@ static int check(const struct store_task *task, int folder, struct gb_err *err)
 
 /* ---- removing ------------------------------------------------------------------------------- */
 
-static int empty(int fd, dev_t device, unsigned depth);
+/* The directories that are being emptied, from the folder down to where it stands. */
+struct walk {
+    struct {
+        DIR *dir;
+        char name[NAME_MAX + 1]; /* in the one above */
+    } levels[DEPTH_MAX];
+    size_t n;
+    dev_t device;
+};
 
-/* Of a directory's entry; a link is an entry like any file. */
-static int remove_entry(int fd, const char *name, dev_t device, unsigned depth)
+/* Takes the descriptor.  What lies on another file system is not ours to empty. */
+static int enter(struct walk *walk, int taken, const char *name)
 {
-    cleanup_close int below = -1;
-    int r;
+    cleanup_close int fd = taken;
+    struct stat st;
+    DIR *dir;
 
-    if (unlinkat(fd, name, 0) == 0)
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return -errno;
+    if (walk->n == DEPTH_MAX || (walk->n > 0 && st.st_dev != walk->device))
+        return -EXDEV;
+    dir = fdopendir(fd);
+    if (!dir)
+        return -errno;
+    (void)take_fd(&fd);
+    walk->device = st.st_dev;
+    walk->levels[walk->n].dir = dir;
+    (void)snprintf(walk->levels[walk->n].name, sizeof(walk->levels[0].name), "%s", name);
+    walk->n++;
+    return 0;
+}
+
+/* The one that it stands in is empty; the folder itself is left to the caller. */
+static int leave(struct walk *walk)
+{
+    (void)closedir(walk->levels[--walk->n].dir);
+    if (walk->n == 0 || unlinkat(dirfd(walk->levels[walk->n - 1].dir), walk->levels[walk->n].name,
+                                 AT_REMOVEDIR) == 0)
+        return 0;
+    return -errno;
+}
+
+static bool stays(const struct walk *walk, const char *name)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
+           (walk->n == 1 && strcmp(name, OBJECTIVE) == 0);
+}
+
+/* A link is an entry like any file. */
+static int remove_entry(struct walk *walk, const char *name)
+{
+    int fd = dirfd(walk->levels[walk->n - 1].dir);
+
+    if (stays(walk, name) || unlinkat(fd, name, 0) == 0)
         return 0;
     if (errno != EISDIR && errno != EPERM)
         return -errno;
-    below = openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    r = below < 0 ? -errno : empty(below, device, depth + 1);
-    if (r == 0 && unlinkat(fd, name, AT_REMOVEDIR) < 0)
-        r = -errno;
-    return r;
+    return enter(walk, openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), name);
 }
 
-static bool stays(const char *name, unsigned depth)
+static int empty(int folder)
 {
-    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
-           (depth == 0 && strcmp(name, OBJECTIVE) == 0);
-}
+    struct walk walk = { 0 };
+    int r = enter(&walk, fcntl(folder, F_DUPFD_CLOEXEC, 0), "");
 
-static int empty(int fd, dev_t device, unsigned depth)
-{
-    struct stat st;
-    struct dirent *entry;
-    DIR *dir;
-    int own;
-    int r = 0;
+    while (r == 0 && walk.n > 0) {
+        const struct dirent *entry = readdir(walk.levels[walk.n - 1].dir);
 
-    if (fstat(fd, &st) < 0)
-        return -errno;
-    if (st.st_dev != device || depth > DEPTH_MAX)
-        return -EXDEV;
-    own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    dir = own < 0 ? NULL : fdopendir(own);
-    if (!dir) {
-        r = -errno;
-        drop_fd(&own);
-        return r;
+        r = entry ? remove_entry(&walk, entry->d_name) : leave(&walk);
     }
-    while (r == 0 && (entry = readdir(dir)) != NULL)
-        if (!stays(entry->d_name, depth))
-            r = remove_entry(fd, entry->d_name, device, depth);
-    (void)closedir(dir);
+    while (walk.n > 0)
+        (void)closedir(walk.levels[--walk.n].dir);
     return r;
 }
 
-/* The name must still mean the directory that was looked at. */
+/* Its objective goes last: it is what the folder is known by. */
 static int remove_all(int parent, const char *name, int folder)
 {
-    struct stat st;
-    int r = fstat(folder, &st) < 0 ? -errno : empty(folder, st.st_dev, 0);
+    int r = empty(folder);
 
     if (r == 0 && unlinkat(folder, OBJECTIVE, 0) < 0)
         r = -errno;
