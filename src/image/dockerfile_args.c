@@ -67,13 +67,14 @@ static int put_modified(const char *value, const char *modifier, size_t len, str
 {
     bool wants_text = len > 0 && modifier[0] == ':';
     bool is_set = value && !(wants_text && !value[0]);
-    char kind;
+    char kind = '\0';
 
     if (len == 0)
         return value ? buf_puts(out, value) : -ENOKEY;
     modifier += wants_text;
     len -= wants_text;
-    kind = len > 0 ? *modifier : '\0';
+    if (len > 0)
+        kind = *modifier;
     if (kind != '-' && kind != '+')
         return -EINVAL;
     for (size_t i = 1; i < len; i++)

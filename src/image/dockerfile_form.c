@@ -210,7 +210,7 @@ static int take_doc(const char *word, size_t len, struct dockerfile_doc *doc)
 {
     size_t at = strspn(word, "0123456789");
     size_t from;
-    char quote;
+    char quote = '\0';
 
     if (at + 2 > len || word[at] != '<' || word[at + 1] != '<')
         return 0;
@@ -219,7 +219,8 @@ static int take_doc(const char *word, size_t len, struct dockerfile_doc *doc)
     at += doc->chomps;
     if (at == len || word[at] == '<')
         return 0; /* "<<" alone, "<<<" */
-    quote = word[at] == '"' || word[at] == '\'' ? word[at++] : '\0';
+    if (word[at] == '"' || word[at] == '\'')
+        quote = word[at++];
     from = at;
     while (at < len && is_name_char(word[at]))
         at++;
@@ -231,8 +232,8 @@ static int take_doc(const char *word, size_t len, struct dockerfile_doc *doc)
 
 static int release_docs(struct dockerfile_doc *docs, size_t n, int r)
 {
-    while (n > 0)
-        free(take_ptr(docs[--n].name));
+    for (size_t i = 0; i < n; i++)
+        free(take_ptr(docs[i].name));
     return r;
 }
 

@@ -174,7 +174,7 @@ static int bad(struct gb_err *err, const char *text, const char *why)
     size_t n = 0;
 
     for (; *text && n < sizeof(shown) - 1; text++)
-        shown[n++] = *text > ' ' && *text < 0x7f ? *text : '?';
+        shown[n++] = (char)(*text > ' ' && *text < 0x7f ? *text : '?');
     shown[n] = '\0';
     return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "'%s' is no name of an image: %s", shown, why);
 }
@@ -297,7 +297,7 @@ static bool is_below(const struct image_name *name, const char *row, size_t len)
 
 bool image_name_is_in(const struct image_name *name, const char *row)
 {
-    struct image_name allowed;
+    struct image_name allowed = { 0 };
     size_t len = strlen(row);
 
     if (len > 2 && row[len - 2] == '/' && row[len - 1] == '*')

@@ -33,7 +33,7 @@ LAYERS = {
     "json": "base",
     "net": "json",
     "engine": "net",
-    "image": "engine",
+    "image": "engine embed",
     "store": "json",
     "model": "json net",
     "box": "wire keeper json net engine image embed",

@@ -1,0 +1,4 @@
+FROM python:3.12-slim
+ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=/app
+RUN pip install --no-cache-dir uv
+WORKDIR /app
