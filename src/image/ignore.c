@@ -233,6 +233,23 @@ static void trim(const char **text, size_t *len)
     }
 }
 
+/* What a slash kept apart from the ends; docker trims and cleans twice, the second time with the
+ * '!' in front. */
+static void trim_again(struct pattern *pattern)
+{
+    const char *text = pattern->text;
+    size_t len = strlen(text);
+
+    if (pattern->takes_back)
+        while (len > 0 && is_blank(text[len - 1]))
+            len--;
+    else
+        trim(&text, &len);
+    memmove(pattern->text, text, len);
+    pattern->text[len] = '\0';
+    clean_path(pattern->text);
+}
+
 static int add_pattern(struct ignore *ignore, const char *line, size_t len)
 {
     struct pattern *pattern = &ignore->patterns[ignore->n];
@@ -248,8 +265,11 @@ static int add_pattern(struct ignore *ignore, const char *line, size_t len)
         return -ENOMEM;
     ignore->n++;
     clean_path(pattern->text);
+    if (pattern->takes_back && strcmp(pattern->text, "/") == 0)
+        return -EINVAL;
     if (pattern->text[0] == '/')
         memmove(pattern->text, pattern->text + 1, strlen(pattern->text));
+    trim_again(pattern);
     ignore->takes_back |= pattern->takes_back;
     return compile(pattern);
 }

@@ -13,6 +13,8 @@
 #define DEFAULT_REGISTRY "docker.io"
 #define DEFAULT_FOLDER   "library/"
 #define ID_DIGITS        64
+#define TAG_FORM \
+    "a tag has up to 128 letters, digits, '_', '.', '-' and begins with none of the last two"
 
 /* The C library's classes follow the locale; these do not. */
 static bool is_lower(char c)
@@ -197,8 +199,7 @@ static const char *cut_tail(char *text, struct image_name *name)
     if (colon) {
         *colon = '\0';
         if (!tag_is_valid(colon + 1))
-            return "a tag has up to 128 letters, digits, '_', '.', '-' and begins with none of the "
-                   "last two";
+            return TAG_FORM;
         (void)snprintf(name->tag, sizeof(name->tag), "%s", colon + 1);
     }
     return NULL;
@@ -315,28 +316,29 @@ int image_name_for_build(const char *tag, uint64_t unix_time, struct image_name 
                          struct gb_err *err)
 {
     static const char blanks[] = " \t\r\n\v\f";
-    struct image_name name = { 0 };
-    char text[IMAGE_TEXT_SIZE];
+    char text[IMAGE_TAG_MAX + 2];
     size_t len;
     int r;
 
     tag += strspn(tag, blanks);
-    len = strlen(tag);
-    while (len > 0 && strchr(blanks, tag[len - 1]))
-        len--;
-    if (len > IMAGE_TAG_MAX + sizeof(IMAGE_AGENT))
-        return bad(err, tag, "the tag is too long");
-    if (len == 0)
-        (void)snprintf(text, sizeof(text), IMAGE_AGENT ":build-%" PRIu64, unix_time);
-    else if (strncmp(tag, IMAGE_AGENT ":", sizeof(IMAGE_AGENT)) == 0)
-        (void)snprintf(text, sizeof(text), "%.*s", (int)len, tag);
-    else
-        (void)snprintf(text, sizeof(text), IMAGE_AGENT ":%.*s", (int)len, tag);
-    r = image_name_parse(text, &name, err);
-    if (r < 0)
-        return r;
-    if (name.digest[0])
-        return bad(err, text, "a build has a tag and no digest");
-    *ret = name;
-    return 0;
+    if (strncmp(tag, IMAGE_AGENT ":", sizeof(IMAGE_AGENT)) == 0)
+        tag += sizeof(IMAGE_AGENT);
+    else if (!tag[0])
+        tag = NULL;
+    if (!tag) {
+        (void)snprintf(text, sizeof(text), "build-%" PRIu64, unix_time);
+    } else {
+        len = strlen(tag);
+        while (len > 0 && strchr(blanks, tag[len - 1]))
+            len--;
+        (void)snprintf(text, sizeof(text), "%.*s",
+                       len > IMAGE_TAG_MAX ? IMAGE_TAG_MAX + 1 : (int)len, tag);
+    }
+    /* the tag alone: with a slash in it the whole would be read as a registry with a port */
+    if (!tag_is_valid(text))
+        return bad(err, tag ? tag : text, TAG_FORM);
+    r = image_name_parse(IMAGE_AGENT, ret, err);
+    if (r == 0)
+        (void)snprintf(ret->tag, sizeof(ret->tag), "%.*s", IMAGE_TAG_MAX, text);
+    return r;
 }

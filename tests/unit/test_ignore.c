@@ -78,6 +78,8 @@ static void one_pattern(void **state)
         { "[\xc3\xa0-\xc3\xbf]", "\xc3\xa9", 1 },
         { "a b", "a b", 1 },
         { "  a  ", "a", 1 },
+        { "/ a /", "a", 1 },
+        { "./ a", "a", 1 },
         { "a\r\n", "a", 1 },
         { "\xff", "\xff", 1 },
         { "\xff", "\xfe", 0 },
@@ -165,7 +167,7 @@ static void the_last_line_that_says_something_decides(void **state)
 static void what_docker_refuses_is_refused_with_its_line(void **state)
 {
     static const char *const rows[] = {
-        "a\n!", "a\n! ", "x\n[a", "x\n[]a]", "x\n[-a]", "x\n[a-]", "x\na\\", "x\n[a\\",
+        "a\n!", "a\n! ", "a\n!/", "x\n[a", "x\n[]a]", "x\n[-a]", "x\n[a-]", "x\na\\", "x\n[a\\",
     };
 
     (void)state;

@@ -187,6 +187,7 @@ static void a_build_gets_a_tag_of_the_agents_images(void **state)
         { "agent-env:x", "agent-env:x" },
         { "agent-env", "agent-env:agent-env" },
         { "a/b", NULL },
+        { "0/b", NULL },
         { "a:b", NULL },
         { "agent-env:", NULL },
         { "x@sha256:" HEX64, NULL },
