@@ -344,7 +344,8 @@ static int skip(struct packing *packing)
 
 static int write_file(struct packing *packing, int dir_fd, const char *name)
 {
-    cleanup_close int fd = openat(dir_fd, name, FILE_READING | O_NOFOLLOW | O_CLOEXEC);
+    cleanup_close int fd =
+        openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     struct tar_entry entry = { .kind = TAR_FILE, .path = packing->walk.path };
     struct stat st;
     int r;
