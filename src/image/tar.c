@@ -10,7 +10,7 @@
 #include "base/err.h"
 
 #define BLOCK   512
-#define PAX_MAX (3 * 4096)
+#define PAX_MAX 12288
 
 /* 1980-01-02: archives of other kinds know no earlier time, and what builds inside makes some. */
 #define TIME 315619200ULL
