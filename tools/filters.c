@@ -534,6 +534,28 @@ static void header_print(void)
            arch_macro());
 }
 
+/* What the glove may not do in any case, as a profile in a container engine's words: the outer wall
+ * from the container's first instruction on.  Inside it the glove puts on the two filters above. */
+static void profile_print(void)
+{
+    const char *separator = "";
+
+    printf(
+        "\n#define gb_filter_engine \\\n    \"{\\\"defaultAction\\\":\\\"SCMP_ACT_ALLOW\\\",\" \\\n"
+        "    \"\\\"architectures\\\":[\\\"%s\\\"],\" \\\n"
+        "    \"\\\"syscalls\\\":[{\\\"action\\\":\\\"SCMP_ACT_ERRNO\\\",\\\"names\\\":[\" \\\n",
+        seccomp_arch_native() == SCMP_ARCH_X86_64 ? "SCMP_ARCH_X86_64" : "SCMP_ARCH_AARCH64");
+    for (size_t i = 0; i < n_calls; i++) {
+        const struct call *call = &calls[i];
+
+        if (call->nr < 0 || call->glove == ALLOW || (call->ruled & GLOVE) != 0)
+            continue;
+        printf("    \"%s\\\"%s\\\"\" \\\n", separator, call->name);
+        separator = ",";
+    }
+    puts("    \"]}]}\"");
+}
+
 int main(void)
 {
     static struct prog run = { .name = "gb_filter_run", .who = RUN, .otherwise = NOSYS };
@@ -546,6 +568,7 @@ int main(void)
     header_print();
     prog_print(&run);
     prog_print(&glove);
+    profile_print();
     puts("\n#endif");
     return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;
 }

@@ -26,6 +26,8 @@
 /* How long the glove may leave what was sent to it unread, when descriptors have to follow. */
 #define SEND_MS 10000
 
+#define BEAT_MS 1000
+
 /* The glove may be behind by this much before it is told; saves a frame for each frame. */
 #define CREDIT_BATCH (WIRE_CREDIT_START / 4)
 
@@ -65,13 +67,15 @@ struct link {
     uint32_t next_channel;
     uint64_t nonce;
     bool has_hello;
+    uint64_t beat_ns; /* when the next BEAT is due, 0: none are sent */
     struct channel channels[CHANNELS_MAX];
     struct request requests[REQUESTS_MAX];
     size_t n_sinks;
     struct passage passage;
     void (*exited)(void *user, const struct msg_exit *exit);
     void *exit_user;
-    struct buf out; /* frames not yet taken by the socket, from out_at on */
+    struct msg_counts counts; /* the last that came */
+    struct buf out;           /* frames not yet taken by the socket, from out_at on */
     size_t out_at;
     uint8_t frame[WIRE_FRAME_MAX];
     struct wire_reader reader;
@@ -591,6 +595,7 @@ static int handle_frame(struct link *link, const struct wire_head *head, const u
         struct msg_ok ok;
         struct msg_error error;
         struct msg_exit exit;
+        struct msg_counts counts;
         char room[MSG_STRUCT_MAX];
     } msg;
 
@@ -609,6 +614,9 @@ static int handle_frame(struct link *link, const struct wire_head *head, const u
         return answer(link, msg.ok.seq, 0, msg.ok.value, 0);
     case MSG_ERROR:
         return handle_error(link, &msg.error);
+    case MSG_COUNTS:
+        link->counts = msg.counts;
+        return answer(link, msg.counts.seq, 0, 0, 0);
     default:
         return handle_exit(link, &msg.exit);
     }
@@ -704,6 +712,23 @@ static void pump_events(const struct link *link, struct pollfd fds[2])
         fds[0].events |= POLLOUT;
 }
 
+void link_beat(struct link *link)
+{
+    link->beat_ns = clock_after_ms(BEAT_MS);
+}
+
+/* Nothing is said while the glove is silent behind a full socket: it has not read what was said. */
+static void beat(struct link *link)
+{
+    char nothing[1] = { 0 };
+
+    if (!link->beat_ns || clock_now_ns() < link->beat_ns)
+        return;
+    if (queued(link) == 0)
+        (void)queue_msg(link, MSG_BEAT, 0, 0, nothing);
+    link->beat_ns = clock_after_ms(BEAT_MS);
+}
+
 int link_pump(struct link *link, uint64_t deadline_ns, struct pollfd *extra, size_t n_extra,
               struct gb_err *err)
 {
@@ -712,6 +737,9 @@ int link_pump(struct link *link, uint64_t deadline_ns, struct pollfd *extra, siz
 
     if (n_extra > EXTRA_MAX)
         return gb_fail(err, -EINVAL, GB_BLAME_BUG, "too many descriptors to wait for");
+    beat(link);
+    if (link->beat_ns && link->beat_ns < deadline_ns)
+        deadline_ns = link->beat_ns;
     if (!link->lost)
         (void)flush(link);
     if (link->lost)
@@ -762,4 +790,19 @@ int link_release(struct link *link, uint32_t *ret_next_seq, uint32_t *ret_next_c
     *ret_next_channel = link->next_channel;
     (void)lose(link, -EPIPE, "it was given to a keeper");
     return take_fd(&link->fd);
+}
+
+int link_counts(struct link *link, uint64_t deadline_ns, struct msg_counts *ret, struct gb_err *err)
+{
+    struct msg_usage usage = { 0 };
+    uint32_t seq;
+    uint64_t value;
+    uint32_t step;
+    int r = link_request(link, MSG_USAGE, &usage, NULL, 0, &seq, err);
+
+    if (r == 0)
+        r = link_await(link, seq, deadline_ns, &value, &step, err);
+    if (r == 0)
+        *ret = link->counts;
+    return r;
 }

@@ -71,6 +71,11 @@ int link_answer(struct link *link, uint32_t seq, uint64_t *ret_value, uint32_t *
 int link_await(struct link *link, uint32_t seq, uint64_t deadline_ns, uint64_t *ret_value,
                uint32_t *ret_step, struct gb_err *err);
 
+/* Asks what the box has used and waits for it. */
+struct msg_counts;
+int link_counts(struct link *link, uint64_t deadline_ns, struct msg_counts *ret,
+                struct gb_err *err);
+
 /* Hands EXIT messages to whoever started runs. */
 void link_on_exit(struct link *link, void (*exited)(void *user, const struct msg_exit *exit),
                   void *user);
@@ -84,6 +89,9 @@ int link_greet(struct link *link, struct gb_err *err);
 struct pollfd;
 int link_pump(struct link *link, uint64_t deadline_ns, struct pollfd *extra, size_t n_extra,
               struct gb_err *err);
+
+/* From now on the glove hears from us every second while somebody waits on the link. */
+void link_beat(struct link *link);
 
 bool link_is_lost(const struct link *link);
 

@@ -12,7 +12,9 @@ struct embed {
     const char *name; /* the file's name without its directory */
     const unsigned char *data;
     size_t size;
+    const char *sha256; /* in hex */
 };
 
+extern const struct embed embed_glove; /* static ELF program: PID 1 of a container */
 extern const struct embed
     embed_spawner; /* static ELF program that builds a native box and becomes its PID 1 */

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "glove/counts.h"
 #include "glove/drop.h"
 #include "glove/landlock.h"
 #include "glove/porter.h"
@@ -200,7 +201,8 @@ static const struct {
     { MSG_LIMITS, GLOVE_GREETED, on_limits }, { MSG_PING, GLOVE_GREETED, on_ping },
     { MSG_BEAT, GLOVE_GREETED, on_beat },     { MSG_RUN, GLOVE_OPEN, run_start },
     { MSG_SIGNAL, GLOVE_OPEN, run_signal },   { MSG_KILL, GLOVE_OPEN, reap_kill },
-    { MSG_PUT, GLOVE_OPEN, porter_put },      { MSG_GET, GLOVE_OPEN, porter_get },
+    { MSG_USAGE, GLOVE_OPEN, counts_tell },   { MSG_PUT, GLOVE_OPEN, porter_put },
+    { MSG_GET, GLOVE_OPEN, porter_get },
 };
 
 static int on_request(struct glove *glove, const struct wire_head *head, const void *msg)

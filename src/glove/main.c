@@ -1,14 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* glove/main.c - where the glove begins as a program of its own.
  *
- * Started without arguments and without an environment; descriptor 3 is the link, 0-2 are
- * /dev/null.  In a native box the spawner's child becomes the glove without this.
+ * Without arguments descriptor 3 is the link, a socket, and 0-2 are /dev/null.  With "-" stdin and
+ * stdout are the link's two halves, as a container engine has them.  In a native box the spawner's
+ * child becomes the glove without this.
  */
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "glove/start.h"
 
 #define LINK_FD 3
 
-int main(void)
+/* Out of the way of what programs are given as 0 and 1. */
+static int lift(int fd)
 {
-    return glove_start(LINK_FD);
+    int lifted = fcntl(fd, F_DUPFD_CLOEXEC, LINK_FD);
+    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    if (lifted < 0 || nothing < 0 || dup2(nothing, fd) < 0)
+        return -1;
+    close(nothing);
+    return lifted;
+}
+
+int main(int argc, char **argv)
+{
+    int in;
+    int out;
+
+    if (argc < 2 || strcmp(argv[1], "-") != 0)
+        return glove_start(LINK_FD, LINK_FD);
+    in = lift(STDIN_FILENO);
+    out = lift(STDOUT_FILENO);
+    return in < 0 || out < 0 ? 1 : glove_start(in, out);
 }

@@ -7,9 +7,9 @@
 /* Zero pages until they are used. */
 static struct glove glove;
 
-int glove_start(int link_fd)
+int glove_start(int link_in, int link_out)
 {
-    const struct glove_config config = { .link_in = link_fd, .link_out = link_fd };
+    const struct glove_config config = { .link_in = link_in, .link_out = link_out };
 
     return glove_main(&glove, &config);
 }

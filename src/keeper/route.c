@@ -29,6 +29,8 @@ union message {
     struct msg_ok ok;
     struct msg_error error;
     struct msg_exit exit;
+    struct msg_usage usage;
+    struct msg_counts counts;
     char room[MSG_STRUCT_MAX];
 };
 
@@ -325,12 +327,18 @@ static int on_ping(struct keeper *k, struct keeper_client *c, union message *msg
     return forward(k, c, MSG_PING, &msg->ping.seq, msg);
 }
 
+static int on_usage(struct keeper *k, struct keeper_client *c, union message *msg)
+{
+    return forward(k, c, MSG_USAGE, &msg->usage.seq, msg);
+}
+
 static const struct {
     uint8_t type;
     int (*handle)(struct keeper *k, struct keeper_client *c, union message *msg);
 } requests[] = {
-    { MSG_HELLO, on_hello }, { MSG_RUN, on_run }, { MSG_SIGNAL, on_signal }, { MSG_KILL, on_kill },
-    { MSG_PUT, on_put },     { MSG_GET, on_get }, { MSG_PING, on_ping },
+    { MSG_HELLO, on_hello }, { MSG_RUN, on_run },     { MSG_SIGNAL, on_signal },
+    { MSG_KILL, on_kill },   { MSG_PUT, on_put },     { MSG_GET, on_get },
+    { MSG_PING, on_ping },   { MSG_USAGE, on_usage },
 };
 
 /* A request that was refused has no route: what was sent right behind it is thrown away. */
@@ -458,9 +466,10 @@ static int end_input(struct keeper *k, uint32_t number)
 /* An answer, or the end of a run.  Both name the request in their first field. */
 static int give_answer(struct keeper *k, const struct wire_head *head, union message *msg)
 {
-    uint32_t *seq = head->type == MSG_EXIT    ? &msg->exit.run
-                    : head->type == MSG_ERROR ? &msg->error.seq
-                                              : &msg->ok.seq;
+    uint32_t *seq = head->type == MSG_EXIT     ? &msg->exit.run
+                    : head->type == MSG_COUNTS ? &msg->counts.seq
+                    : head->type == MSG_ERROR  ? &msg->error.seq
+                                               : &msg->ok.seq;
     struct keeper_request *request = *seq ? request_by_seq(k, *seq) : NULL;
     struct keeper_client *c;
     int r = 0;

@@ -655,7 +655,7 @@ static void become_glove(const struct child *child)
     if (leave_host_streams() < 0)
         die_at(child, 0, SPAWN_WHERE_STREAMS, 0, "/dev/null");
     (void)prctl(PR_SET_NAME, "glove");
-    _exit(glove_start(child->plan->link_fd));
+    _exit(glove_start(child->plan->link_fd, child->plan->link_fd));
 }
 
 /* The namespaces that are not made by the clone itself, and what belongs to them. */

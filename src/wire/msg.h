@@ -88,6 +88,13 @@ enum run_flags {
     RUN_FLAG_APART = 1 << 1, /* a pid and mount namespace of its own */
 };
 
+enum counts_flags {
+    COUNTS_FLAG_V2 = 1 << 0,
+    COUNTS_FLAG_MEMORY = 1 << 1, /* its counters could be read */
+    COUNTS_FLAG_PIDS = 1 << 2,
+    COUNTS_FLAG_CPU = 1 << 3,
+};
+
 enum get_flags {
     GET_FLAG_LIST = 1 << 0,    /* names and sizes, no contents */
     GET_FLAG_CHANGED = 1 << 1, /* only what changed after `since` */
