@@ -8,6 +8,7 @@
 
 static const struct box_ops *const backends[] = {
     &box_native,
+    &box_docker,
     &box_disabled,
     NULL,
 };

@@ -19,6 +19,9 @@
 /* What building a box may take on a machine that is out of breath. */
 #define BUILD_MS 20000
 
+/* Silence after which a glove takes its host for dead. */
+#define BEAT_LOST_MS 10000
+
 /* A keeper that is asked for its box. */
 #define WELCOME_MS 10000
 #define REMOVE_MS  15000
@@ -86,6 +89,11 @@ const struct box_ops *box_ops_of(const struct box *box)
     return box->ops;
 }
 
+bool box_shows_host(const struct box *box)
+{
+    return box->ops->shows_host;
+}
+
 const char *box_path(const struct box *box)
 {
     return box->path ? box->path : "";
@@ -111,6 +119,7 @@ static int send_setup(struct box *box, const char *workdir, uint32_t *ret_seq, s
         .gid = BOX_GID,
         .flags = SETUP_FLAG_SECCOMP,
         .disk = BOX_WORKSPACE,
+        .beat_ms = box->ops->beats ? BEAT_LOST_MS : 0,
     };
 
     for (const char *const *dir = box_writable; *dir; dir++)
@@ -130,7 +139,7 @@ static int send_limits(struct box *box, const struct limits *limits, uint32_t *r
                        struct gb_err *err)
 {
     struct msg_limits msg = {
-        .nproc = 2 * limits->pids + 64,
+        .nproc = box->ops->shares_ids ? UINT64_MAX : 2 * limits->pids + 64,
         .fsize = limits->disk_bytes,
         .nofile_soft = NOFILE_SOFT,
         .nofile_hard = NOFILE_HARD,
@@ -232,6 +241,8 @@ static int box_start(struct box *box, const struct box_spec *spec, struct gb_err
     r = link_new(fd, &box->link, err);
     if (r < 0)
         return r;
+    if (box->ops->beats)
+        link_beat(box->link);
     r = glove_greet(box, spec, err);
     /* Gone already: the backend knows why. */
     return r < 0 && link_is_lost(box->link) ? box->ops->lost(box, spec, err) : r;

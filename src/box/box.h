@@ -22,6 +22,7 @@
 #include "box/limits.h"
 #include "box/receipt.h"
 #include "box/walls.h"
+#include "engine/endpoint.h"
 
 struct box;
 struct box_file;
@@ -29,9 +30,18 @@ struct gb_err;
 struct link;
 struct msg_welcome;
 
+/* docker: which engine, and how. */
+struct box_engine {
+    struct endpoint_hints hints;
+    const char *api_version; /* NULL: what both can */
+    const char *runtime;     /* "runsc"; NULL: the engine's own */
+};
+
 /* What a caller wants.  Strings and vectors are the caller's and must outlive box_open(). */
 struct box_spec {
-    const char *backend; /* name of a row in backends.c */
+    const char *backend;             /* name of a row in backends.c */
+    const char *image;               /* NULL and "host": this machine's own */
+    const struct box_engine *engine; /* docker: never NULL */
     struct limits limits;
     wall_set may_miss;             /* walls that the operator can do without */
     const char *const *toolchains; /* host trees to show; NULL-terminated, may be NULL */
@@ -115,6 +125,9 @@ const struct receipt *box_receipt(const struct box *box);
 
 /* When the glove began to run. */
 uint64_t box_ready_ns(const struct box *box);
+
+/* Are its programs those of this machine, so that one can be looked for here? */
+bool box_shows_host(const struct box *box);
 
 /* The PATH that programs in the box have. */
 const char *box_path(const struct box *box);
@@ -213,6 +226,9 @@ struct box_ops {
     int (*probe)(const struct box_spec *spec, struct gb_err *err);
     wall_set can_miss; /* walls that a box can be built without, if the operator can do without */
     bool plants;       /* puts the spec's seed into the box as it builds it */
+    bool shows_host;   /* programs are those of this machine */
+    bool shares_ids;   /* other boxes have the same user ids: no limit can be set on them */
+    bool beats;        /* the link's end may go unnoticed: the glove is told that we live */
 
     /* Begins to make the box; *ret_link_fd is the caller's.  Fills the receipt's backend part.  On
      * failure destroy() is still called. */
@@ -246,6 +262,7 @@ struct box_ops {
 };
 
 extern const struct box_ops box_native;
+extern const struct box_ops box_docker;
 extern const struct box_ops box_disabled;
 
 /* All of them, NULL-terminated. */

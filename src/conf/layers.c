@@ -444,6 +444,35 @@ static int load_flags(struct layers *layers)
     return 0;
 }
 
+/* Docker's own variables, and where its files are. */
+static int find_engine(struct settings *settings, const struct settings_input *input,
+                       struct gb_err *err)
+{
+    const char *home = environment_get(input->env, "HOME");
+    const char *config = environment_get(input->env, "DOCKER_CONFIG");
+
+    if (!config && home) {
+        if (asprintf(&settings->docker_config, "%s/.docker", home) < 0) {
+            settings->docker_config = NULL;
+            return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+        }
+        config = settings->docker_config;
+    }
+    settings->engine = (struct box_engine){
+        .hints = { .host = settings->set[KEY_DOCKER_HOST].value.text,
+                   .docker_host = environment_get(input->env, "DOCKER_HOST"),
+                   .context = environment_get(input->env, "DOCKER_CONTEXT"),
+                   .config_dir = config,
+                   .tls_verify = environment_get(input->env, "DOCKER_TLS_VERIFY"),
+                   .cert_path = environment_get(input->env, "DOCKER_CERT_PATH"),
+                   .home = home,
+                   .runtime_dir = environment_get(input->env, "XDG_RUNTIME_DIR") },
+        .api_version = environment_get(input->env, "DOCKER_API_VERSION"),
+        .runtime = settings->set[KEY_DOCKER_RUNTIME].value.text,
+    };
+    return 0;
+}
+
 int settings_load(struct settings *settings, const struct settings_input *input, struct gb_err *err)
 {
     struct layers layers = {
@@ -468,5 +497,7 @@ int settings_load(struct settings *settings, const struct settings_input *input,
         r = load_environment(&layers);
     if (r == 0)
         r = load_flags(&layers);
-    return r < 0 ? r : settings_finish(settings, err);
+    if (r == 0)
+        r = settings_finish(settings, err);
+    return r < 0 ? r : find_engine(settings, input, err);
 }

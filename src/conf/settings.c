@@ -194,6 +194,7 @@ void settings_clear(struct settings *settings)
         value_clear(&settings->set[i].value);
     for (size_t i = 0; i < SETTINGS_FILES_MAX; i++)
         free(settings->files[i]);
+    free(settings->docker_config);
     dotenv_clear(&settings->dotenv);
     *settings = (struct settings){ 0 };
 }
@@ -226,10 +227,6 @@ static int check_backend(const struct settings *settings, struct gb_err *err)
         (void)gb_fail(err, -EPERM, GB_BLAME_HOST,
                       "running code is disabled\n"
                       "remedy: set backend to native there, or say --backend native");
-    else if (settings->backend == BACKEND_DOCKER)
-        (void)gb_fail(err, -ENOSYS, GB_BLAME_CALLER,
-                      "this build has no docker backend\n"
-                      "remedy: use the native one, which needs no Docker: --backend native");
     else
         return 0;
     return refuse(settings, KEY_BACKEND, err);
@@ -254,9 +251,11 @@ int settings_check(const struct settings *settings, struct gb_err *err)
     r = check_backend(settings, err);
     if (r < 0)
         return r;
-    if (strcmp(settings->image, "host") != 0) {
+    if (settings->backend != BACKEND_DOCKER && strcmp(settings->image, "host") != 0) {
         (void)gb_fail(err, -ENOSYS, GB_BLAME_CALLER,
-                      "image '%.100s': this build has only the image 'host'", settings->image);
+                      "image '%.100s': native boxes have only the image 'host'" GB_REMEDY
+                      "say --backend docker for others",
+                      settings->image);
         return refuse(settings, KEY_IMAGE, err);
     }
     r = check_dir(settings, KEY_RUN_DIR, err);

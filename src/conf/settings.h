@@ -19,6 +19,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "box/box.h"
 #include "box/limits.h"
 #include "box/walls.h"
 #include "conf/dotenv.h"
@@ -68,6 +69,8 @@ struct settings {
     struct limits limits;
     enum backend_choice backend;
     const char *image;
+    struct box_engine engine; /* texts are the environment's, and of the home directory: */
+    char *docker_config;
     wall_set allow_missing;
     wall_set must_hold; /* every wall but allow_missing, and what `require` names in any case */
     const char *const *toolchains; /* NULL-terminated; NULL for none */

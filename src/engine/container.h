@@ -69,6 +69,7 @@ struct container_spec {
     uint64_t shm_bytes;
     int oom_score_adj;
     bool is_read_only;
+    bool is_auto_removed;     /* by the engine, when it ends */
     const char *storage_size; /* StorageOpt size; some drivers refuse it */
     const char *const *cap_drop;
     const char *const *cap_add;

@@ -127,6 +127,7 @@ static void put_host(struct json_writer *w, const struct container_spec *spec)
     if (spec->oom_score_adj != 0)
         json_put_i64(w, "OomScoreAdj", spec->oom_score_adj);
     json_put_bool(w, "ReadonlyRootfs", spec->is_read_only);
+    json_put_bool(w, "AutoRemove", spec->is_auto_removed);
     put_wrapped(w, "StorageOpt", "size", spec->storage_size);
     put_texts(w, "CapDrop", spec->cap_drop);
     put_texts(w, "CapAdd", spec->cap_add);

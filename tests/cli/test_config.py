@@ -153,11 +153,11 @@ def test_disabled_refuses_with_the_place_that_said_so(place, section, message):
     refused(call(place, "exec", "a.py"), message, "--backend native", code=125)
 
 
-def test_docker_is_refused_until_it_is_built(place):
+def test_docker_needs_an_image(place):
     put(place.cwd / "config/config.yaml", "tools: {code_execution: {sandbox: docker}}\n")
     put(place.cwd / "a.py", "print(1)\n")
-    refused(call(place, "exec", "a.py"), "config/config.yaml:1: this build has no docker backend")
-    refused(call(place, "exec", "--backend=docker", "a.py"), "--backend: this build has no docker")
+    refused(call(place, "exec", "a.py"), "the docker backend needs an image", "--image")
+    refused(call(place, "exec", "--backend=docker", "a.py"), "the docker backend needs an image")
 
 
 def test_what_show_prints_is_a_settings_file(place):

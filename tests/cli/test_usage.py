@@ -277,7 +277,7 @@ def test_files_that_cannot_be_copied(hello, option, value, part):
     (["nowhere.py"], "nowhere.py: No such file", 2), (["-l", "pyhton", "hello.py"], "unknown language", 2),
     (["--memory", "lots", "hello.py"], "--memory: ", 2), (["--image", "foo", "hello.py"], "'host'", 2),
     (["--env", "A", "hello.py"], "'A' is not NAME=VALUE", 2), (["--timeot", "3"], "unknown option", 2),
-    (["--backend", "docker", "hello.py"], "no docker backend", 2), (["--timeout"], "needs an argument", 2),
+    (["--backend", "docker", "hello.py"], "needs an image", 2), (["--timeout"], "needs an argument", 2),
     (["--backend", "disabled", "hello.py"], "running code is disabled", 125), ([], "what is to run?", 2),
     (["--file", "nowhere", "hello.py"], "--file: nowhere", 2), (["--out", "x:/tmp", "hello.py"], "/tmp", 2),
     (["--workspace", "nowhere", "hello.py"], "nowhere", 2), (["--require", "moat", "hello.py"], "moat", 2),

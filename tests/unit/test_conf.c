@@ -193,6 +193,8 @@ static void test_operator_keys_are_an_error_in_a_project(void **state)
         { "runs_dir: /tmp/x", "GLOVEBOX_RUNS_DIR=/tmp/x" },
         { "search.provider: none", "GLOVEBOX_SEARCH=none" },
         { "search.url: http://x", "GLOVEBOX_SEARCH_URL=http://x" },
+        { "docker.host: unix:///x", "GLOVEBOX_DOCKER_HOST=unix:///x" },
+        { "docker.runtime: runsc", "GLOVEBOX_DOCKER_RUNTIME=runsc" },
     };
     struct place *place = *state;
     size_t n_operator = 0;
@@ -546,9 +548,8 @@ static void test_s1_layout_is_read(void **state) /* S1-03 */
 
     put(place, FOREIGN, "tools: {code_execution: {sandbox: docker}}\n");
     load_ok(place);
-    assert_true(settings_check(&place->settings, &place->err) < 0);
-    expect_message(place,
-                   "config.yaml:1: this build has no docker backend\nremedy: use the native one");
+    assert_int_equal(settings_check(&place->settings, &place->err), 0);
+    assert_int_equal(place->settings.backend, BACKEND_DOCKER);
 
     put(place, FOREIGN, "tools:\n  code_execution:\n    sandbox: none\n");
     load_fails(place, "config/config.yaml:3: tools.code_execution.sandbox: 'none' cannot be used: "
@@ -715,7 +716,7 @@ static void test_image_other_than_host_is_refused(void **state)
     put(place, PROJECT, "image: python:3.12-slim\n");
     load_ok(place);
     assert_true(settings_check(&place->settings, &place->err) < 0);
-    expect_message(place, "glovebox.yaml:1: image 'python:3.12-slim': this build has only");
+    expect_message(place, "glovebox.yaml:1: image 'python:3.12-slim': native boxes have only");
 }
 
 /* ---- directories --------------------------------------------------------------------------- */

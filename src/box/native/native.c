@@ -437,6 +437,7 @@ const struct box_ops box_native = {
     .can_miss = OPTIONAL_WALLS,
     .probe = native_probe,
     .plants = true,
+    .shows_host = true,
     .start = native_start,
     .lost = native_lost,
     .run_open = native_run_open,

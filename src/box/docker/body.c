@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* box/docker/body.c - what a box is, in the words of a container.
+ *
+ * The body is made from a fixed template and the numbers of the limits; nothing that a request says
+ * reaches it but the name of the image.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/id.h"
+#include "box/docker/docker.h"
+#include "engine/container.h"
+#include "engine/engine.h"
+#include "gen/filters.h"
+
+/* What the glove itself needs besides its runs. */
+#define GLOVE_MEMORY (16ULL << 20)
+#define GLOVE_PIDS   8
+
+#define SMALL_BYTES (16ULL << 20)
+
+/* How long a container may exist without being started. */
+#define START_S 120
+
+static const char *const dropped[] = { "ALL", NULL };
+static const char *const added[] = { "KILL", "SETUID", "SETGID", "SETPCAP", NULL };
+static const char *const security[] = { "no-new-privileges:true", "seccomp=" gb_filter_engine,
+                                        NULL };
+static const char *const entrypoint[] = { DOCKER_GLOVE_DIR "/glove", "-", NULL };
+
+static const struct container_ulimit ulimits[] = {
+    { "core", 0, 0 },
+    { "nofile", 8192, 8192 },
+    { "memlock", 8 << 20, 8 << 20 },
+    { "sigpending", 4096, 4096 },
+    { "msgqueue", 819200, 819200 },
+    { 0 },
+};
+
+#define MOUNTS_MAX  8
+#define OPTIONS_MAX 96
+
+struct places {
+    char options[MOUNTS_MAX][OPTIONS_MAX];
+    const char *pairs[2 * MOUNTS_MAX + 1];
+    size_t n;
+};
+
+static void add_place(struct places *places, const char *path, uint64_t bytes, uint64_t inodes,
+                      const char *mode)
+{
+    char *options = places->options[places->n / 2];
+
+    (void)snprintf(options, OPTIONS_MAX,
+                   "rw,nosuid,nodev,exec,size=%" PRIu64 ",nr_inodes=%" PRIu64 ",%s", bytes, inodes,
+                   mode);
+    places->pairs[places->n++] = path;
+    places->pairs[places->n++] = options;
+}
+
+/* The disk limit is that of the workspace, and of /tmp once more: an engine has no way to share it.
+ * All of it is memory, which has a limit of its own. */
+static void fill_places(struct places *places, const struct box_spec *spec)
+{
+    const struct limits *limits = &spec->limits;
+    static const char own[] = "mode=0755,uid=1000,gid=1000";
+
+    add_place(places, BOX_WORKSPACE, limits->disk_bytes, limits->inodes, own);
+    add_place(places, "/tmp", limits->disk_bytes, limits->inodes, "mode=1777");
+    add_place(places, BOX_HOME, SMALL_BYTES, 4096, own);
+    add_place(places, "/var/tmp", SMALL_BYTES, 4096, "mode=1777");
+    add_place(places, "/run", SMALL_BYTES, 4096, "mode=1777");
+    if (spec->workdir && strcmp(spec->workdir, BOX_WORKSPACE) != 0)
+        add_place(places, spec->workdir, limits->disk_bytes, limits->inodes, own);
+}
+
+/* When somebody may take it for left behind. */
+static void expiry(const struct box_spec *spec, char text[static 32])
+{
+    uint64_t seconds = (uint64_t)time(NULL) + START_S + spec->ttl_ms / 1000;
+
+    (void)snprintf(text, 32, "%" PRIu64, seconds);
+}
+
+int docker_create(struct engine *engine, const struct box_spec *spec, const char *volume,
+                  char *ret_id, struct gb_err *err)
+{
+    const struct limits *limits = &spec->limits;
+    struct places places = { 0 };
+    char expires[32];
+    const struct container_mount mounts[] = {
+        { .type = "volume",
+          .source = volume,
+          .target = DOCKER_GLOVE_DIR,
+          .is_read_only = true,
+          .is_no_copy = true },
+        { 0 },
+    };
+    const char *const labels[] = {
+        DOCKER_LABEL_OURS, "true", DOCKER_LABEL_EXPIRES, expires, NULL,
+    };
+    struct container_spec body = {
+        .image = spec->image,
+        .entrypoint = entrypoint,
+        .labels = labels,
+        .workdir = "/",
+        .user = "0:0",
+        .hostname = "box",
+        .has_stdin = true,
+        .network_mode = "none",
+        .runtime = spec->engine->runtime,
+        .ipc_mode = "private",
+        .cgroupns_mode = "private",
+        .log_driver = "none",
+        .memory_bytes = limits->memory_bytes + GLOVE_MEMORY,
+        .memory_swap_bytes = limits->memory_bytes + GLOVE_MEMORY,
+        .nano_cpus = limits->cpu_milli * 1000000,
+        .pids = limits->pids + GLOVE_PIDS,
+        .shm_bytes = SMALL_BYTES,
+        .oom_score_adj = 500,
+        .is_read_only = true,
+        .is_auto_removed = true,
+        .cap_drop = dropped,
+        .cap_add = added,
+        .security_opts = security,
+        .tmpfs = places.pairs,
+        .mounts = mounts,
+        .ulimits = ulimits,
+    };
+
+    expiry(spec, expires);
+    fill_places(&places, spec);
+    return container_create(engine, &body, ret_id, err);
+}

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* box/docker/docker.c - boxes that are containers. */
+#include "box/docker/docker.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "box/link.h"
+#include "engine/attach.h"
+#include "engine/container.h"
+#include "engine/endpoint.h"
+#include "engine/engine.h"
+#include "json/value.h"
+#include "wire/msg.h"
+
+#define KILL_WAIT_MS   3000
+#define COUNTS_WAIT_MS 5000
+
+#define PATH_DEFAULT "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+/* The kernel's own ids: an engine gives containers none of their own unless it was told to. */
+#define NOT_OURS (1u << WALL_USER_NS | 1u << WALL_UID_RANGE)
+
+struct docker {
+    struct engine *engine;
+    struct attach *attach;
+    char id[CONTAINER_ID_SIZE];
+    struct docker_groups groups;
+    struct msg_counts before;
+    bool has_run;
+    uint32_t kill_seq;
+};
+
+/* ---- start ---------------------------------------------------------------------------------- */
+
+static int engine_for(const struct box_spec *spec, struct engine **ret, struct gb_err *err)
+{
+    struct endpoint endpoint;
+    struct engine_options options = {
+        .endpoint = &endpoint,
+        .api_version = spec->engine->api_version,
+        .cancel_fd = -1,
+    };
+    int r = endpoint_find(&spec->engine->hints, &endpoint, err);
+
+    return r < 0 ? r : engine_open(&options, ret, err);
+}
+
+static int check_spec(const struct box_spec *spec, struct gb_err *err)
+{
+    if (!spec->image || !*spec->image || strcmp(spec->image, "host") == 0)
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
+                       "the docker backend needs an image" GB_REMEDY
+                       "name one: --image python:3.11-slim");
+    if (spec->toolchains && *spec->toolchains)
+        return gb_fail(
+            err, -EINVAL, GB_BLAME_CALLER,
+            "toolchains are trees of this machine; a container shows its image's" GB_REMEDY
+            "use --backend native, or an image that has what you need");
+    if (NOT_OURS & ~spec->may_miss) {
+        if (spec->ret_broken)
+            *spec->ret_broken = WALL_USER_NS;
+        return gb_fail(
+            err, -ENOTSUP, GB_BLAME_HOST,
+            "the wall 'user_ns' cannot be built: containers have the engine's ids" GB_REMEDY
+            "use --backend native");
+    }
+    return 0;
+}
+
+/* The container's PATH, as its image says it. */
+static char *path_of(const struct json_value *container)
+{
+    const struct json_value *env = json_path(container, "Config/Env");
+
+    for (size_t i = 0; i < json_count(env); i++) {
+        const char *text = json_str(json_at(env, i), NULL);
+
+        if (text && strncmp(text, "PATH=", 5) == 0 && text[5])
+            return strdup(text + 5);
+    }
+    return strdup(PATH_DEFAULT);
+}
+
+static bool is_local(const struct engine *engine)
+{
+    return engine_endpoint(engine)->socket[0];
+}
+
+static int look(struct box *box, struct docker *docker, struct gb_err *err)
+{
+    cleanup_json struct json_value *json = NULL;
+    uint64_t pid = 0;
+    char *path;
+    int r = container_inspect_json(docker->engine, docker->id, &json, err);
+
+    if (r < 0)
+        return r;
+    path = path_of(json);
+    if (!path)
+        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for the PATH");
+    box_set_path(box, path);
+    if (is_local(docker->engine) && json_u64(json_path(json, "State/Pid"), &pid))
+        docker_groups_open((int64_t)pid, docker->id, &docker->groups);
+    return 0;
+}
+
+static void fill_receipt(struct box *box, const struct docker *docker)
+{
+    struct receipt *receipt = box_receipt_edit(box);
+
+    receipt->walls = WALLS_ALL & ~NOT_OURS & ~(box_without(box) & 1u << WALL_LANDLOCK);
+    receipt->net = "none";
+    receipt->seccomp = "default";
+    receipt->groups = !docker_groups_are_seen(&docker->groups) ? NULL
+                      : docker->groups.is_v2                   ? "v2"
+                                                               : "v1";
+    receipt->accounting = "box";
+}
+
+static int start_container(struct docker *docker, const struct box_spec *spec, int *ret_link_fd,
+                           struct gb_err *err)
+{
+    char volume[DOCKER_VOLUME_MAX];
+    int r = docker_glove_volume(docker->engine, spec->image, volume, err);
+
+    if (r == 0)
+        r = docker_create(docker->engine, spec, volume, docker->id, err);
+    if (r == 0)
+        r = attach_open(docker->engine, docker->id, false, &docker->attach, ret_link_fd, err);
+    return r < 0 ? r : container_start(docker->engine, docker->id, err);
+}
+
+static int docker_start(struct box *box, const struct box_spec *spec, int *ret_link_fd,
+                        struct gb_err *err)
+{
+    struct docker *docker = box_state(box);
+    cleanup_close int link_fd = -1;
+    int r = check_spec(spec, err);
+
+    docker->groups = (struct docker_groups)DOCKER_GROUPS_INIT;
+    if (r == 0)
+        r = engine_for(spec, &docker->engine, err);
+    if (r == 0)
+        r = start_container(docker, spec, &link_fd, err);
+    if (r == 0)
+        r = look(box, docker, err);
+    if (r < 0)
+        return r;
+    docker_sweep(docker->engine);
+    fill_receipt(box, docker);
+    *ret_link_fd = take_fd(&link_fd);
+    return 0;
+}
+
+/* What the container or its engine said last. */
+static int docker_lost(struct box *box, const struct box_spec *spec, struct gb_err *err)
+{
+    struct docker *docker = box_state(box);
+    struct container_state state = { 0 };
+    struct gb_err ignored = { 0 };
+    char said[256];
+    size_t n = docker->attach ? attach_said(docker->attach, said, sizeof(said) - 1) : 0;
+
+    (void)spec;
+    said[n] = '\0';
+    for (size_t i = 0; i < n; i++)
+        if ((unsigned char)said[i] < ' ')
+            said[i] = ' ';
+    if (docker->id[0])
+        (void)container_inspect(docker->engine, docker->id, &state, &ignored);
+    return gb_fail(err, -EPIPE, GB_BLAME_PEER, "the container has ended%s%s%s%s",
+                   state.is_oom_killed ? ": out of memory" : "", n || state.error[0] ? ": " : "",
+                   state.error, said);
+}
+
+static int docker_probe(const struct box_spec *spec, struct gb_err *err)
+{
+    cleanup_engine struct engine *engine = NULL;
+    int r = check_spec(spec, err);
+
+    return r < 0 ? r : engine_for(spec, &engine, err);
+}
+
+/* ---- runs ----------------------------------------------------------------------------------- */
+
+/* This machine's own view, or else the glove's word; nothing from a box that is lost.  A box that
+ * is still being built has used nothing. */
+static struct msg_counts counts_now(struct box *box, const struct docker *docker)
+{
+    struct msg_counts counts = { 0 };
+    struct gb_err ignored = { 0 };
+
+    if (docker_groups_are_seen(&docker->groups))
+        return docker_groups_read(&docker->groups);
+    if (box_settle(box, &ignored) < 0 ||
+        link_counts(box_link(box), clock_after_ms(COUNTS_WAIT_MS), &counts, &ignored) < 0)
+        return (struct msg_counts){ 0 };
+    return counts;
+}
+
+static int docker_run_open(struct box *box, const struct limits *limits, int *fds, size_t *n_fds,
+                           bool *ret_has_v2, struct gb_err *err)
+{
+    struct docker *docker = box_state(box);
+
+    (void)limits;
+    (void)fds;
+    (void)err;
+    docker->before = counts_now(box, docker);
+    docker->has_run = true;
+    docker->kill_seq = 0;
+    *n_fds = 0;
+    *ret_has_v2 = false;
+    return 0;
+}
+
+static uint64_t docker_run_cpu_ns(struct box *box)
+{
+    struct docker *docker = box_state(box);
+
+    return counts_now(box, docker).cpu_ns - docker->before.cpu_ns;
+}
+
+static int docker_run_kill(struct box *box, struct gb_err *err)
+{
+    struct docker *docker = box_state(box);
+    struct msg_kill kill = { .run = box_run_seq(box) };
+
+    if (docker->kill_seq)
+        return 0;
+    return link_request(box_link(box), MSG_KILL, &kill, NULL, 0, &docker->kill_seq, err);
+}
+
+/* A glove that does not answer is not waited for: the container goes, and all of it. */
+static uint32_t await_kill(struct box *box, struct docker *docker)
+{
+    struct gb_err ignored = { 0 };
+    uint64_t left = 0;
+    uint32_t step;
+    int r;
+
+    if (!docker->kill_seq)
+        return 0;
+    r = link_await(box_link(box), docker->kill_seq, clock_after_ms(KILL_WAIT_MS), &left, &step,
+                   &ignored);
+    docker->kill_seq = 0;
+    if (r < 0)
+        (void)container_kill(docker->engine, docker->id, "KILL", &ignored);
+    return r < 0 ? 0 : (uint32_t)left;
+}
+
+static void note_counts(struct box *box, const struct docker *docker, struct box_run_end *ret)
+{
+    struct msg_counts now = counts_now(box, docker);
+    const struct msg_counts *before = &docker->before;
+
+    if (now.flags & before->flags & COUNTS_FLAG_CPU)
+        ret->cpu_ns = now.cpu_ns - before->cpu_ns;
+    if (now.flags & before->flags & COUNTS_FLAG_MEMORY) {
+        ret->memory_peak = now.memory_peak;
+        ret->oom_kills = now.oom_kills - before->oom_kills;
+    }
+    if (now.flags & before->flags & COUNTS_FLAG_PIDS)
+        ret->pids_hits = now.pids_hits - before->pids_hits;
+}
+
+static int docker_run_close(struct box *box, struct box_run_end *ret, struct gb_err *err)
+{
+    struct docker *docker = box_state(box);
+    int r;
+
+    if (!docker->has_run)
+        return 0;
+    r = docker_run_kill(box, err);
+    if (r == 0 || link_is_lost(box_link(box))) {
+        ret->survivors = await_kill(box, docker);
+        r = 0;
+    }
+    note_counts(box, docker, ret);
+    docker->has_run = false;
+    return r;
+}
+
+static int docker_watch_fd(struct box *box)
+{
+    (void)box;
+    return -1; /* the end of the link says it */
+}
+
+/* ---- the end -------------------------------------------------------------------------------- */
+
+static uint32_t docker_destroy(struct box *box)
+{
+    struct docker *docker = box_state(box);
+    struct gb_err ignored = { 0 };
+    uint32_t survivors = 0;
+
+    if (docker->id[0] && container_remove(docker->engine, docker->id, &ignored) < 0)
+        survivors = 1; /* unknown, so not none */
+    attach_close(&docker->attach);
+    engine_free(&docker->engine);
+    docker_groups_close(&docker->groups);
+    return survivors;
+}
+
+static bool is_stale(const struct container_item *item, uint64_t now)
+{
+    const char *expires = container_label(item, DOCKER_LABEL_EXPIRES);
+    bool is_idle = strcmp(item->state, "created") == 0 || strcmp(item->state, "exited") == 0 ||
+                   strcmp(item->state, "dead") == 0;
+
+    return is_idle && expires && strtoull(expires, NULL, 10) < now;
+}
+
+void docker_sweep(struct engine *engine)
+{
+    static const char *const labels[] = { DOCKER_LABEL_OURS "=true", NULL };
+    cleanup_container_list struct container_list list = { 0 };
+    struct gb_err ignored = { 0 };
+    uint64_t now = (uint64_t)time(NULL);
+
+    if (container_list(engine, labels, &list, &ignored) < 0)
+        return;
+    for (size_t i = 0; i < list.n; i++)
+        if (is_stale(&list.items[i], now))
+            (void)container_remove(engine, list.items[i].id, &ignored);
+}
+
+const struct box_ops box_docker = {
+    .name = "docker",
+    .state_size = sizeof(struct docker),
+    .can_miss = NOT_OURS | 1u << WALL_LANDLOCK,
+    .shares_ids = true,
+    .beats = true,
+    .probe = docker_probe,
+    .start = docker_start,
+    .lost = docker_lost,
+    .run_open = docker_run_open,
+    .run_cpu_ns = docker_run_cpu_ns,
+    .run_kill = docker_run_kill,
+    .run_close = docker_run_close,
+    .watch_fd = docker_watch_fd,
+    .destroy = docker_destroy,
+};
