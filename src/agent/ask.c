@@ -33,12 +33,16 @@
 #define SMALL_CONTEXT  40000
 #define CONTROL_TOKENS 2048
 #define PROMPT_MIN     4096
+#define SCHEMA_MAX     (64 << 10)
+#define SHARED_MAX_MS  (24ULL * 3600 * 1000) /* tasks of days have time enough for everything */
 #define SHORTER_MAX    3 /* times that a prompt is halved for a server that finds it too long */
 
 struct asking {
     struct task *task;
     const struct question *question;
-    const char *name; /* with the number of the try */
+    const char *name;   /* with the number of the try */
+    const char *schema; /* as this model gets it; NULL */
+    uint64_t until_ms;  /* of the task's time: the end of its share; UINT64_MAX: none */
     struct buf system;
     struct buf user;
     struct buf lines[2]; /* of answer and reasoning as they come: told when they are whole */
@@ -195,14 +199,20 @@ static int output_too_long(struct buf *ret)
     return buf_puts(ret, "{\"too_long\":true}");
 }
 
-/* Nor would it know that the time ran out here. */
-static int output_timed_out(const struct gb_err *why, uint64_t wall_ms, struct buf *ret)
+/* Nor would it know that the time ran out here, or the share of it; or that an answer had no end.
+ */
+static int output_without(const struct asking *asking, const char *key, const struct gb_err *why,
+                          const struct model_answer *answer, uint64_t wall_ms, struct buf *ret)
 {
+    const struct model_usage *usage = &answer->usage;
     struct json_writer w;
 
     json_writer_init(&w, ret, false);
     json_object_begin(&w, NULL);
-    json_put_str(&w, "timed_out", why->msg);
+    json_put_str(&w, key, why->msg);
+    json_put_u64(&w, "tokens",
+                 usage->is_known ? usage->input + usage->output
+                                 : (asking->system.len + asking->user.len) / BYTES_TOKEN);
     json_put_u64(&w, "wall_ms", wall_ms);
     json_object_end(&w);
     return json_writer_end(&w);
@@ -229,6 +239,18 @@ static uint64_t most_tokens(const struct asking *asking)
     return asking->question->schema && room > CONTROL_TOKENS ? CONTROL_TOKENS : room;
 }
 
+static uint64_t deadline_of(const struct asking *asking)
+{
+    uint64_t spent_ms = asking->task->budget.spent[BUDGET_TIME];
+    uint64_t deadline_ns = task_deadline(asking->task);
+    uint64_t share_ns;
+
+    if (asking->until_ms == UINT64_MAX || deadline_ns == CLOCK_NEVER_NS)
+        return deadline_ns;
+    share_ns = clock_now_ns() + (asking->until_ms - spent_ms) * NS_PER_MS;
+    return share_ns < deadline_ns ? share_ns : deadline_ns;
+}
+
 static int chat(void *user, struct buf *ret, struct gb_err *err)
 {
     struct asking *asking = user;
@@ -243,12 +265,12 @@ static int chat(void *user, struct buf *ret, struct gb_err *err)
         .messages = messages,
         .n_messages = N_ELEMENTS(messages),
         .schema_name = question->schema_name,
-        .schema = question->schema,
+        .schema = asking->schema,
         .temperature = question->temperature,
         .seed = question->seed,
         .effort = spec->effort,
         .max_tokens = most_tokens(asking),
-        .deadline_ns = task_deadline(asking->task),
+        .deadline_ns = deadline_of(asking),
         .cancel_fd = spec->cancel_fd,
         .text = on_text,
         .reasoning = on_reasoning,
@@ -273,7 +295,10 @@ static int chat(void *user, struct buf *ret, struct gb_err *err)
     } else if (r == -E2BIG) {
         r = output_too_long(ret);
     } else if (r == -ETIMEDOUT && err) {
-        r = output_timed_out(err, wall_ms, ret);
+        r = output_without(asking, asking->until_ms == UINT64_MAX ? "timed_out" : "share_over", err,
+                           &answer, wall_ms, ret);
+    } else if (r == -EMSGSIZE && answer.is_cut && err) {
+        r = output_without(asking, "endless", err, &answer, wall_ms, ret);
     }
     model_answer_clear(&answer);
     return r;
@@ -427,6 +452,17 @@ static int end_of_time(struct task *task, const struct json_value *output, struc
     return gb_fail(err, -ETIMEDOUT, GB_BLAME_CALLER, "%s", why);
 }
 
+/* One that did not come within its share only ends the question. */
+static int end_of_share(struct task *task, const struct json_value *output, struct gb_err *err)
+{
+    const char *why = json_str(json_get(output, "share_over"), NULL);
+
+    if (!why)
+        return 0;
+    account(task, output);
+    return gb_fail(err, -EBADMSG, GB_BLAME_PEER, "%s, which is its share of the task's", why);
+}
+
 /* The remembered or new output of one effect; 1 when it says that the prompt was too long. */
 static int one_effect(struct asking *asking, struct json_value **ret, struct gb_err *err)
 {
@@ -451,6 +487,8 @@ static int one_effect(struct asking *asking, struct json_value **ret, struct gb_
     if (json_bool(json_get(*ret, "too_long"), &is_too_long) && is_too_long)
         return 1;
     r = end_of_time(task, *ret, err);
+    if (r == 0)
+        r = end_of_share(task, *ret, err);
     if (r < 0)
         return r;
     account(task, *ret);
@@ -506,11 +544,57 @@ static int one_try(struct asking *asking, const char *name, const char *wrong, a
         return r;
     keep_input(asking, iteration);
     keep_output(asking, iteration, output);
+    if (json_get(output, "endless")) {
+        (void)gb_fail(err, -EINVAL, GB_BLAME_PEER, "it did not come to an end: be shorter");
+        return 1;
+    }
     text = json_str(json_get(output, "text"), &len);
     if (!text)
         return gb_fail(err, -EINVAL, GB_BLAME_HOST,
                        "the answer '%s' that was remembered is damaged", name);
     return take(user, text, len, err);
+}
+
+int ask_unbounded(const char *schema, struct buf *ret)
+{
+    static const char *const bounds[] = { ",\"maxLength\":", ",\"maxItems\":" };
+
+    while (*schema) {
+        size_t skip = 0;
+
+        for (size_t i = 0; i < N_ELEMENTS(bounds); i++)
+            if (strncmp(schema, bounds[i], strlen(bounds[i])) == 0)
+                skip = strlen(bounds[i]);
+        if (skip > 0)
+            schema += skip + strspn(schema + skip, "0123456789");
+        else
+            (void)buf_putc(ret, *schema++);
+    }
+    return buf_error(ret);
+}
+
+/* What this model gets of the schema, and how much of the time. */
+static int begin(struct asking *asking, struct buf *schema, struct gb_err *err)
+{
+    const struct question *question = asking->question;
+    const struct budget *budget = &asking->task->budget;
+    uint64_t left_ms = budget_left(budget, BUDGET_TIME);
+
+    asking->until_ms = UINT64_MAX;
+    if (question->share > 0 && left_ms <= SHARED_MAX_MS)
+        asking->until_ms = budget->spent[BUDGET_TIME] + left_ms * question->share / 100;
+    asking->schema = question->schema;
+    if (!question->schema || asking->task->models[question->role].context <= SMALL_CONTEXT)
+        return 0;
+    if (ask_unbounded(question->schema, schema) < 0)
+        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for a schema");
+    asking->schema = schema->data;
+    return 0;
+}
+
+static bool has_time(const struct asking *asking)
+{
+    return asking->task->budget.spent[BUDGET_TIME] < asking->until_ms;
 }
 
 int ask_taken(int r)
@@ -528,11 +612,15 @@ int ask(struct task *task, const struct question *question, ask_take take, void 
         .user = BUF_INIT(PROMPT_MAX),
         .lines = { BUF_INIT(LINE_KEEP), BUF_INIT(LINE_KEEP) },
     };
+    cleanup_buf struct buf schema = BUF_INIT(SCHEMA_MAX);
     char name[STORE_NAME_MAX];
     struct gb_err wrong = { 0 };
-    int r = 1;
+    int r = begin(&asking, &schema, err);
 
-    for (unsigned try = 1; r == 1 && try <= ASK_TRIES; try++) {
+    if (r < 0)
+        return r;
+    r = 1;
+    for (unsigned try = 1; r == 1 && try <= ASK_TRIES && has_time(&asking); try++) {
         struct gb_err problem = { 0 };
 
         numbered(question->name, "", try - 1, name);

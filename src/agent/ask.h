@@ -27,6 +27,9 @@ struct question {
     const char *schema;
     double temperature;
     uint64_t seed;
+    /* Percent of the time that is left when it is asked: then there is no answer that could be
+     * used, and the task goes on without.  0: as long as the task may take. */
+    unsigned share;
     /* For the folder's agent_input.json beside the prompt; each may be NULL. */
     const char *command;
     const char *feedback;
@@ -41,8 +44,14 @@ typedef int (*ask_take)(void *user, const char *text, size_t len, struct gb_err 
  * answer's fault. */
 int ask_taken(int r);
 
+/* A schema without its bounds (maxLength, maxItems).  They keep a small model whose server holds it
+ * to a grammar from going on for ever; large ones need none, and some of their servers refuse a
+ * schema that has any. */
+int ask_unbounded(const char *schema, struct buf *ret);
+
 /* Asks until take() is content, at most ASK_TRIES times, the later ones with what was wrong; their
- * effects are NAME, NAME.2, ….  -EBADMSG when no answer could be used.  What the answers took is
+ * effects are NAME, NAME.2, ….  -EBADMSG when no answer could be used, an endless one
+ * included.  What the answers took is
  * added to the task's account; *ret_iteration, which may be NULL, is the folder's number. */
 int ask(struct task *task, const struct question *question, ask_take take, void *user,
         unsigned *ret_iteration, struct gb_err *err);

@@ -152,12 +152,22 @@ static int write_once(struct task *task, const char *prefix, bool is_anew, struc
     return write_code(task, &writing, ret, ret_iteration, err);
 }
 
+/* Code that was written before the contract is the first attempt. */
+static int take_draft(struct task *task, struct agent_files *ret, unsigned *ret_iteration)
+{
+    *ret = task->draft;
+    *ret_iteration = task->iteration;
+    task->draft = (struct agent_files){ 0 };
+    return 0;
+}
+
 /* 1: code that was not there before.  0: there is none. */
 static int write_new(struct task *task, const char *prefix, struct agent_files *ret,
                      unsigned *ret_iteration, struct gb_err *err)
 {
     char digest[DIGEST_SIZE];
-    int r = write_once(task, prefix, false, ret, ret_iteration, err);
+    int r = task->draft.n > 0 ? take_draft(task, ret, ret_iteration)
+                              : write_once(task, prefix, false, ret, ret_iteration, err);
 
     if (r == 0)
         r = is_known(task->build, ret, digest, err);
@@ -331,16 +341,39 @@ static unsigned unnoticed(const struct judge_mutation *mutation, struct buf *ret
     return n;
 }
 
-/* Tests that hardly notice when functions do nothing prove nothing. */
+/* "edge, stress": classes without a test that counts; "" when there is one of each. */
+static void missing_classes(const struct judge_tests *tests, struct buf *ret)
+{
+    unsigned n[N_CLASSES] = { 0 };
+
+    for (size_t i = 0; i < tests->n; i++)
+        n[tests->items[i].class] += !tests->items[i].is_withdrawn;
+    for (int class = 0; class < N_CLASSES; class ++)
+        if (n[class] == 0)
+            (void)buf_printf(ret, "%s%s", ret->len > 0 ? ", " : "",
+                             test_class_name((enum test_class) class));
+}
+
+/* Tests that hardly notice when functions do nothing prove nothing; nor do tests that leave a whole
+ * class of inputs out prove that the work is done. */
 static int doubt_pass(struct task *task, struct gb_err *err)
 {
     struct judge_report *report = &task->out->report;
     const struct judge_mutation *mutation = &task->out->mutation;
+    cleanup_buf struct buf missing = BUF_INIT(LINE_SIZE);
+    cleanup_buf struct buf reason = BUF_INIT(LINE_SIZE);
 
-    if (report->outcome != OUTCOME_PASSED || mutation->score < 0 || mutation->score >= NOTICED_MIN)
+    if (report->outcome != OUTCOME_PASSED)
+        return 0;
+    missing_classes(&task->out->tests, &missing);
+    if (mutation->score >= 0 && mutation->score < NOTICED_MIN)
+        (void)buf_puts(&reason, "the tests hardly notice when functions do nothing");
+    else if (missing.len > 0)
+        (void)buf_printf(&reason, "there is no test of these classes: %s", missing.data);
+    else
         return 0;
     free(report->reason);
-    report->reason = strdup("the tests hardly notice when functions do nothing");
+    report->reason = buf_take(&reason);
     report->outcome = task->out->outcome = OUTCOME_SUSPECT;
     return report->reason ? 0 : gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for a reason");
 }
@@ -405,7 +438,7 @@ static int attempt_code(struct task *task, const char *prefix, struct agent_file
     unsigned iteration;
     int r;
 
-    if (task->spec->candidates > 1 && !task->build->has_code)
+    if (task->spec->candidates > 1 && !task->build->has_code && task->out->tests.n > 0)
         return candidates_try(task, prefix, code, report, err);
     r = write_new(task, prefix, code, &iteration, err);
     if (r <= 0)
@@ -502,13 +535,25 @@ static int one_attempt(struct task *task, struct gb_err *err)
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
+/* Without tests the code is only checked: whether it can be read, and has its names. */
+bool build_is_untested(const struct task *task)
+{
+    return task->build && task->build->has_code && task->out->tests.n == 0;
+}
+
+static bool is_settled(const struct task *task)
+{
+    return is_accepted(task) ||
+           (build_is_untested(task) && task->out->report.outcome == OUTCOME_ERROR);
+}
+
 static int attempts(struct task *task, struct gb_err *err)
 {
     struct gb_err over = { 0 };
     int r = 0;
 
     task->build->stale = 0;
-    while (r == 0 && !is_accepted(task) && task->build->stale < STALE_MAX &&
+    while (r == 0 && !is_settled(task) && task->build->stale < STALE_MAX &&
            task_may(task, BUDGET_ATTEMPTS, &over) == 0) {
         struct gb_err why = { 0 };
 
@@ -540,6 +585,33 @@ static void log_build(struct task *task)
         task_log(task, "the coder gave no code that could be used");
 }
 
+/* Code whose tests cannot be had is better than nothing, as long as nobody takes it for tested. */
+static int find_tests(struct task *task, struct gb_err *err)
+{
+    struct gb_err why = { 0 };
+    int r = testing_write(task, NULL, &why);
+
+    if (r == -EBADMSG && !task->is_over) {
+        task_note(task, "no tests could be had from the model: %s", why.msg);
+        return 0;
+    }
+    if (r < 0 && err)
+        *err = why;
+    return r;
+}
+
+/* The judge says that there is no test; people want to know why. */
+static int say_untested(struct task *task, struct gb_err *err)
+{
+    struct judge_report *report = &task->out->report;
+
+    if (!build_is_untested(task) || report->outcome != OUTCOME_ERROR)
+        return 0;
+    free(report->reason);
+    report->reason = strdup("no tests could be had from the model: the code is delivered untested");
+    return report->reason ? 0 : gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for a reason");
+}
+
 int build_make(struct task *task, struct gb_err *err)
 {
     struct build *build = build_of(task);
@@ -549,14 +621,14 @@ int build_make(struct task *task, struct gb_err *err)
     if (!build)
         return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for a build");
     if (task->out->tests.n == 0)
-        r = testing_write(task, NULL, err);
+        r = find_tests(task, err);
     known = build->n_earlier;
     if (r == 0)
         r = attempts(task, err);
     build->idle_steps = build->n_earlier > known ? 0 : build->idle_steps + 1;
     if (r == 0)
         log_build(task);
-    return r;
+    return r < 0 ? r : say_untested(task, err);
 }
 
 bool build_is_stuck(const struct task *task)

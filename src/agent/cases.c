@@ -23,26 +23,28 @@
 const char cases_schema[] =
     "{\"type\":\"object\",\"additionalProperties\":false,\"required\":[\"cases\"],"
     "\"properties\":{"
-    "\"cases\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"additionalProperties\":false,"
+    "\"cases\":{\"type\":\"array\",\"maxItems\":32,"
+    "\"items\":{\"type\":\"object\",\"additionalProperties\":false,"
     "\"required\":[\"name\",\"class\",\"expect\"],\"properties\":{"
-    "\"name\":{\"type\":\"string\",\"description\":\"what is tested, in words; unique\"},"
+    "\"name\":{\"type\":\"string\",\"maxLength\":100,\"description\":\"what is tested, in words; unique\"},"
     "\"class\":{\"type\":\"string\",\"enum\":[\"normal\",\"edge\",\"invalid\",\"stress\"]},"
-    "\"argv\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},"
+    "\"argv\":{\"type\":\"array\",\"maxItems\":16,"
+    "\"items\":{\"type\":\"string\",\"maxLength\":200},"
     "\"description\":\"arguments of the program\"},"
-    "\"stdin\":{\"type\":\"string\"},"
+    "\"stdin\":{\"type\":\"string\",\"maxLength\":1000},"
     "\"stdin_repeat\":{\"type\":\"integer\","
     "\"description\":\"so many times that stdin; 1 if left out\"},"
     "\"files\":{\"type\":\"object\",\"additionalProperties\":{\"type\":\"string\"},"
     "\"description\":\"relative path and contents of files that the program finds\"},"
     "\"timeout\":{\"type\":\"number\",\"description\":\"seconds\"},"
     "\"expect\":{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{"
-    "\"stdout\":{\"type\":\"string\"},"
+    "\"stdout\":{\"type\":\"string\",\"maxLength\":1000},"
     "\"mode\":{\"type\":\"string\","
     "\"enum\":[\"exact\",\"trimmed\",\"json\",\"tolerance\",\"pattern\"]},"
     "\"tolerance\":{\"type\":\"number\"},"
     "\"exit_code\":{\"anyOf\":[{\"type\":\"integer\"},"
     "{\"type\":\"string\",\"enum\":[\"nonzero\"]}]},"
-    "\"stderr_contains\":{\"type\":\"string\"}}}}}}}}";
+    "\"stderr_contains\":{\"type\":\"string\",\"maxLength\":200}}}}}}}}";
 
 static const char *const mode_names[N_CASE_MODES] = {
     [CASE_TRIMMED] = "trimmed",     [CASE_EXACT] = "exact",     [CASE_JSON] = "json",

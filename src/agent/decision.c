@@ -62,10 +62,12 @@ int decision_schema(struct buf *ret)
                         "\"action\":{\"type\":\"string\",\"enum\":[");
     for (size_t i = 0; i < N_ACTIONS; i++)
         (void)buf_printf(ret, "%s\"%s\"", i ? "," : "", actions[i].name);
-    (void)buf_puts(ret, "]},\"reason\":{\"type\":\"string\"},\"contract\":");
+    (void)buf_puts(ret, "]},\"reason\":{\"type\":\"string\",\"maxLength\":200},\"contract\":");
     (void)buf_puts(ret, contract_schema);
-    (void)buf_puts(ret, ",\"query\":{\"type\":\"string\"},\"question\":{\"type\":\"string\"},"
-                        "\"answer\":{\"type\":\"string\"},\"explanation\":{\"type\":\"string\"}}}");
+    (void)buf_puts(ret, ",\"query\":{\"type\":\"string\",\"maxLength\":200},"
+                        "\"question\":{\"type\":\"string\",\"maxLength\":400},"
+                        "\"answer\":{\"type\":\"string\",\"maxLength\":2000},"
+                        "\"explanation\":{\"type\":\"string\",\"maxLength\":2000}}}");
     return buf_error(ret);
 }
 

@@ -21,7 +21,7 @@
 
 static const char schema[] =
     "{\"type\":\"object\",\"additionalProperties\":false,\"required\":[\"reason\",\"fault\"],"
-    "\"properties\":{\"reason\":{\"type\":\"string\"},"
+    "\"properties\":{\"reason\":{\"type\":\"string\",\"maxLength\":400},"
     "\"fault\":{\"type\":\"string\",\"enum\":[\"code\",\"test\",\"ambiguous\"]}}}";
 
 /* ---- which ---------------------------------------------------------------------------------- */

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/fence.h"
 #include "agent/journal.h"
 #include "agent/prompt.h"
 #include "agent/task.h"
@@ -56,6 +57,8 @@ struct task {
     char *contract;      /* the present one as JSON, for prompts; NULL */
     struct build *build; /* of that contract; NULL before its first step */
     struct judge_built *built;
+    bool is_unplanned;        /* the contract is none of the orchestrator's (draft.h) */
+    struct agent_files draft; /* code that was there before such a contract: the first attempt's */
 
     struct buf steps;  /* a line for each step, for the orchestrator */
     struct buf human;  /* questions and answers */
@@ -105,6 +108,9 @@ int facts_take(struct task *task, struct gb_err *err);
 int answer_make(struct task *task, struct gb_err *err);
 int build_make(struct task *task, struct gb_err *err);
 void build_free(struct build **build); /* before another contract */
+
+/* There is code, and no test that it could meet. */
+bool build_is_untested(const struct task *task);
 
 /* Two steps in a row have brought nothing new: going on would only cost. */
 bool build_is_stuck(const struct task *task);

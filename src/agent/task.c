@@ -15,6 +15,8 @@
 #include "agent/ask.h"
 #include "agent/checkpoint.h"
 #include "agent/decision.h"
+#include "agent/draft.h"
+#include "agent/fallback.h"
 #include "agent/folder.h"
 #include "agent/query.h"
 #include "agent/redact.h"
@@ -24,7 +26,8 @@
 
 #define SCHEMA_MAX     (64 << 10)
 #define NAME_SIZE      64
-#define UNANSWERED_MAX 3 /* questions without anybody to ask */
+#define PLAN_SHARE     50 /* percent of the time: a plan that takes more leaves none to follow it */
+#define UNANSWERED_MAX 3  /* questions without anybody to ask */
 
 /* ---- the choice ----------------------------------------------------------------------------- */
 
@@ -56,6 +59,9 @@ static int take_contract(struct choice *choice, struct gb_err *err)
     if (r < 0)
         return r;
     choice->has_contract = true;
+    if (fallback_is_example(&choice->contract, task->spec->objective))
+        return gb_fail(err, -EINVAL, GB_BLAME_PEER,
+                       "this is the contract of the example; make one for the task");
     if (language && strcmp(choice->contract.language, language) != 0)
         return gb_fail(err, -EINVAL, GB_BLAME_PEER, "the language must be %s, not %s", language,
                        choice->contract.language);
@@ -90,6 +96,7 @@ static int choose(struct task *task, struct choice *choice, struct gb_err *err)
         .n_vars = N_ELEMENTS(vars),
         .schema_name = "decision",
         .seed = task->step,
+        .share = PLAN_SHARE,
     };
 
     if (decision_schema(&schema) < 0)
@@ -101,6 +108,44 @@ static int choose(struct task *task, struct choice *choice, struct gb_err *err)
     (void)snprintf(name, sizeof(name), "step-%u/decide", task->step);
     question.schema = schema.data;
     return ask(task, &question, take_decision, choice, NULL, err);
+}
+
+/* No answer could be used.  Without a contract the code is written first, unless a human was asked
+ * and wants another one; a contract that was there before is kept; after work that is done there is
+ * nothing to do but to end. */
+static int go_on_without(struct task *task, struct choice *choice, const struct gb_err *why,
+                         struct gb_err *err)
+{
+    bool is_first = task->step == 1;
+    int r = 0;
+
+    if (!task->out->has_contract && task->human.len > 0)
+        return gb_fail(err, why->code, why->blame, "%s", why->msg);
+
+    choice_clear(choice);
+    choice->has_contract = false;
+    choice->decision.action = task->out->has_contract && !is_first ? ACTION_FINISH : ACTION_CODE;
+    choice->decision.reason = strdup("no plan could be had from the model");
+    if (!choice->decision.reason)
+        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for a plan");
+    task_note(task, "no plan could be had from the model: %s", why->msg);
+    if (!task->out->has_contract) {
+        r = draft_contract(task, &choice->contract, err);
+        choice->has_contract = r == 0;
+    }
+    return r;
+}
+
+static int choose_anyhow(struct task *task, struct choice *choice, struct gb_err *err)
+{
+    struct gb_err why = { 0 };
+    int r = choose(task, choice, &why);
+
+    if (r == -EBADMSG && !task->is_over)
+        return go_on_without(task, choice, &why, err);
+    if (r < 0 && err)
+        *err = why;
+    return r;
 }
 
 /* ---- what was chosen ------------------------------------------------------------------------ */
@@ -209,6 +254,18 @@ static int give_up(struct task *task, const char *why, struct gb_err *err)
     return set_text(&out->reason, text.data ? text.data : why, err);
 }
 
+/* Nobody but the words of the task said that a program's output would be its answer. */
+static int doubt_answer(struct task *task, struct gb_err *err)
+{
+    if (!task->is_unplanned || task->out->outcome != OUTCOME_PASSED)
+        return 0;
+    task->out->outcome = OUTCOME_SUSPECT;
+    return set_text(&task->out->reason,
+                    "no plan could be had from the model: this is what a program printed that was "
+                    "written from the task alone",
+                    err);
+}
+
 /* Each: 1 when the task is done, 0 when the orchestrator goes on. */
 
 static int do_code(struct task *task, struct choice *choice, struct gb_err *err)
@@ -229,11 +286,13 @@ static int do_code(struct task *task, struct choice *choice, struct gb_err *err)
         return r;
     is_answer = out->contract.kind == CONTRACT_ANSWER;
     r = is_answer ? answer_make(task, err) : build_make(task, err);
+    if (r == 0 && build_is_untested(task))
+        return give_up(task, "it was not tested", err);
     if (r == 0 && build_is_stuck(task))
         return give_up(task, "the model keeps giving the same code", err);
     if (r < 0 || (out->outcome != OUTCOME_PASSED && out->outcome != OUTCOME_SUSPECT))
         return r;
-    r = is_answer ? 0 : review_write(task, err);
+    r = is_answer ? doubt_answer(task, err) : review_write(task, err);
     return r < 0 ? r : 1;
 }
 
@@ -363,7 +422,7 @@ static int one_step(struct task *task, struct gb_err *err)
         return r;
     budget_spend_step(&task->budget);
     task->step++;
-    r = choose(task, &choice, err);
+    r = choose_anyhow(task, &choice, err);
     if (r == 0) {
         tell_step(task, &choice.decision);
         r = doers[choice.decision.action](task, &choice, err);
@@ -485,6 +544,7 @@ static void task_clear(struct task *task)
     free(task->available);
     free(task->inputs);
     free(task->contract);
+    agent_files_clear(&task->draft);
     build_free(&task->build);
     buf_clear(&task->steps);
     buf_clear(&task->human);

@@ -22,6 +22,7 @@
 
 #define NAME_SIZE 96
 #define LEAST     "3" /* tests of each class that are asked for */
+#define SHARE     60  /* percent of the time that is left: the code needs some too */
 #define TESTS_MAX (16 << 20)
 
 struct testing {
@@ -334,6 +335,7 @@ static int ask_tester(struct testing *testing, struct gb_err *err)
         .schema_name = is_lib ? NULL : "cases",
         .schema = is_lib ? NULL : cases_schema,
         .seed = 1,
+        .share = SHARE,
     };
 
     if (tests_text(testing, &present) < 0)
@@ -348,6 +350,28 @@ static int ask_tester(struct testing *testing, struct gb_err *err)
     return ask(task, &question, take_tests, testing, NULL, err);
 }
 
+/* The examples of the task are tests too when the tester has none; 0 when there are some. */
+static int only_given(struct testing *testing, struct gb_err *err)
+{
+    cleanup_buf struct buf cases = BUF_INIT(CASES_TEXT_MAX);
+    struct gb_err why = { 0 };
+    int r = begin_tests(testing, err);
+
+    if (r < 0)
+        return r;
+    if (!is_library(testing->task) && testing->task->out->contract.n_examples > 0) {
+        if (given_program(&testing->task->out->contract, &cases) < 0)
+            return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for the examples");
+        testing->tests.cases = buf_take(&cases);
+    }
+    if (testing->tests.files.n == 0 && !testing->tests.cases)
+        return -EBADMSG;
+    r = list(testing, "-given", &why);
+    if (r < 0 && r != -EINVAL && err)
+        *err = why;
+    return r == -EINVAL ? -EBADMSG : r;
+}
+
 int testing_write(struct task *task, const char *unnoticed, struct gb_err *err)
 {
     struct testing testing = { .task = task, .unnoticed = unnoticed };
@@ -356,6 +380,8 @@ int testing_write(struct task *task, const char *unnoticed, struct gb_err *err)
 
     choose_path(&testing);
     r = ask_tester(&testing, err);
+    if (r == -EBADMSG && !unnoticed && !task->is_over)
+        r = only_given(&testing, err);
     if (r < 0) {
         judge_tests_clear(&testing.tests);
         return r;

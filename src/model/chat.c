@@ -204,6 +204,7 @@ static int keep_round(struct chat *chat, struct assembly *assembly, struct gb_er
         return no_memory(err);
     chat->n_rounds++;
     why = assembly->end == ASSEMBLY_CUT ? no_rest(chat, assembly) : NULL;
+    chat->answer->is_cut = why != NULL;
     return why ? too_long(chat, why, err) : 0;
 }
 

@@ -89,6 +89,7 @@ struct model_answer {
     size_t n_calls;
     char *model;       /* that really answered, as the server names it; may be NULL */
     unsigned requests; /* how many it took */
+    bool is_cut;       /* of a failure: cut at the limit of tokens, and no rest made it whole */
 };
 
 /* What there is to open a model with; conf/ fills it. */
@@ -134,7 +135,8 @@ bool model_samples(const struct model *model);
  *    -EREMOTEIO, -EPROTO         the server failed, or speaks something else
  *    -EHOSTUNREACH               no connection, or it broke
  *
- * When it fails, what was streamed is void, and the answer has usage and requests only. */
+ * When it fails, what was streamed is void, and the answer has usage, requests and is_cut
+ * only. */
 int model_chat(struct model *model, const struct model_request *request, struct model_answer *ret,
                struct gb_err *err);
 void model_answer_clear(struct model_answer *answer);

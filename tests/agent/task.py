@@ -22,6 +22,7 @@ TESTS = "You write tests for a Python library"
 CODES = "You write code"
 FIRST = "You write code. Task and contract"
 MENDS = "It was tested and is not right yet"
+DRAFTS = "one complete file in one code block"
 SHORT = "You write a short program"
 RULES = "You decide who is wrong"
 EXPLAINS = "You explain finished work"
@@ -226,7 +227,7 @@ def web(results):
 def by_role(**texts):
     """say() of a Server: what each role says, by the name of its prompt's constant here."""
     def say(request):
-        for name in ("PLANS", "CASES", "TESTS", "RULES", "EXPLAINS", "MENDS", "CODES", "SHORT"):
+        for name in ("PLANS", "CASES", "TESTS", "RULES", "EXPLAINS", "MENDS", "DRAFTS", "CODES", "SHORT"):
             if globals()[name] in request.system and name in texts:
                 said = texts[name]
                 return said(request) if callable(said) else said

@@ -54,10 +54,11 @@ def test_every_path_that_leads_elsewhere_is_told_to_the_model(place):
 
 def test_a_contract_with_paths_that_lead_elsewhere_is_refused(place):
     for files in (["../x.py"], [f"{place.base}/x.py"], ["a\\b.py"], ["x" * 300], [""], ["-x"], ["a", "a"]):
-        agent = Agent(place, [rule(contract("program", files=files), system=task.PLANS)])
+        agent = Agent(place, [rule(contract("program", files=files), system=task.PLANS),
+                              rule("No code.", system=task.DRAFTS)])
         done = agent.run(TASK, code=1)
         assert done.document["outcome"] == "error" and done.document["contract"] is None, done
-        assert done.document["spent"]["calls"] == 3
+        assert done.document["spent"]["calls"] == 6
 
 
 @pytest.mark.parametrize("text", [
@@ -70,10 +71,10 @@ def test_a_contract_with_paths_that_lead_elsewhere_is_refused(place):
     "[" * 100000, '{"action": "finish", "answer": 7}', "```json\n{\"action\": \"code\"",
 ], ids=range(21))
 def test_a_decision_of_a_wrong_shape_is_asked_for_again_and_then_the_task_ends(place, text):
-    agent = Agent(place, [rule(text, system=task.PLANS)])
+    agent = Agent(place, [rule(text, system=task.PLANS), rule("No code.", system=task.DRAFTS)])
     done = agent.run(TASK, code=1)
     assert done.document["outcome"] == "error" and done.document["reason"], done
-    assert done.document["spent"]["calls"] == 3
+    assert done.document["spent"]["calls"] == 6
     assert len(done.document["reason"]) < 600
 
 
@@ -155,15 +156,17 @@ def test_anew_means_another_temperature_and_seed(place):
     assert len({body.get("seed") for body in asked}) == 3
 
 
-def test_a_tester_whose_cases_cannot_fail_ends_the_task(place):
+def test_a_tester_whose_cases_cannot_fail_leaves_the_code_untested(place):
     idle = [{"name": f"c{n}", "class": name, "expect": {}} for n, name in
             enumerate(("normal", "edge", "invalid", "stress"))]
     for text in (json.dumps({"cases": idle}), json.dumps({"cases": []}), "{}", "none", cases(
             {"name": "x", "class": "normal", "files": {"../x": "y"}, "expect": {"stdout": "3"}}),
             cases({"name": "x\ny", "class": "normal", "expect": {"stdout": "3"}})):
-        agent = Agent(place, [rule(program(), system=task.PLANS), rule(text, system=task.CASES)])
+        agent = Agent(place, [rule(program(), system=task.PLANS), rule(text, system=task.CASES),
+                              rule(file("count.py", task.COUNT), system=task.CODES)])
         done = agent.run(TASK, code=1)
-        assert done.document["outcome"] == "error" and done.document["spent"]["calls"] == 4, done
+        assert done.document["outcome"] == "error" and done.document["spent"]["calls"] == 5, done
+        assert not done.document["tested"] and "untested" in done.document["reason"], done
 
 
 def test_an_orchestrator_that_never_builds_has_25_steps(place):

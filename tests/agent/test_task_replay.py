@@ -45,8 +45,9 @@ def test_a_recording_of_a_task_that_failed_replays_too(place):
 
 
 def test_a_recording_of_a_task_whose_time_ran_out_replays_too(place):
-    agent = Agent(place, task.program_rules(delay="30ms"))
-    first = agent.run("--max-time", "1s", "--record", "all.rec", TASK, code=1)
+    slow = task.rule(task.file("count.py", task.COUNT), system=task.FIRST, delay="500ms")
+    agent = Agent(place, [slow, *task.program_rules()])
+    first = agent.run("--max-time", "3s", "--record", "all.rec", TASK, code=1)
     assert "time" in first.document["reason"]
     again = agent.run("--replay", "all.rec", code=1)
     assert task.timeless(again.document) == task.timeless(first.document)

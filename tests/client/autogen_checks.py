@@ -1,19 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of glovebox.autogen that run where AutoGen is installed: `python autogen_checks.py NAME DIR`.
-
-test_autogen.py starts each; one that fails ends with a traceback.
-"""
+"""Checks of glovebox.autogen with the real AutoGen; see checking.py and test_autogen.py."""
 import asyncio
 import hashlib
 import os
-import sys
 from pathlib import Path
 
 from autogen_core import CancellationToken
 from autogen_core.code_executor import CodeBlock, CodeExecutor
+from checking import run_here
 from glovebox.autogen import GloveboxCodeExecutor
-
-DIR = Path(sys.argv[2])
 
 
 async def execute(executor, *blocks):
@@ -21,55 +16,55 @@ async def execute(executor, *blocks):
     return await executor.execute_code_blocks(code_blocks, CancellationToken())
 
 
-async def S3_03_blocks_run_in_order_and_stop_at_the_first_failure():
-    async with GloveboxCodeExecutor(work_dir=DIR / "coding") as executor:
+async def S3_03_blocks_run_in_order_and_stop_at_the_first_failure_check(here):
+    async with GloveboxCodeExecutor(work_dir=here / "coding") as executor:
         assert isinstance(executor, CodeExecutor)
         result = await execute(
             executor, ("python", "open('a', 'w').write('1')\nprint('one')"),
             ("bash", "cat a; echo; echo two"), ("sh", "echo three; exit 7"), ("shell", "echo four"))
         assert (result.exit_code, result.output) == (7, "one\n1\ntwo\nthree\n"), result
         assert len(result.results) == 3
-        assert (DIR / "coding/a").read_text() == "1"
+        assert (here / "coding/a").read_text() == "1"
 
 
-async def S3_03_output_is_both_streams_as_they_came():
+async def S3_03_output_is_both_streams_as_they_came_check(here):
     code = "import sys\nfor n in range(4): print(n, file=(sys.stdout, sys.stderr)[n % 2], flush=True)"
     async with GloveboxCodeExecutor() as executor:
         assert (await execute(executor, ("python", code))).output == "0\n1\n2\n3\n"
 
 
-async def S3_03_files_are_named_by_digest_or_by_the_first_line():
-    async with GloveboxCodeExecutor(work_dir=DIR / "coding") as executor:
+async def S3_03_files_are_named_by_digest_or_by_the_first_line_check(here):
+    async with GloveboxCodeExecutor(work_dir=here / "coding") as executor:
         code = "print(1)"
         result = await execute(executor, ("python", code))
         digest = hashlib.sha256(code.encode()).hexdigest()
-        assert result.code_file == str(DIR / f"coding/tmp_code_{digest}.python")
+        assert result.code_file == str(here / f"coding/tmp_code_{digest}.python")
         result = await execute(executor, ("python", "# filename: deep/er.py\nprint(__file__)"))
-        assert result.code_file == str(DIR / "coding/deep/er.py"), result
+        assert result.code_file == str(here / "coding/deep/er.py"), result
         assert "deep/er.py" in result.output
         assert Path(result.code_file).exists()
 
 
-async def S3_03_a_name_outside_of_the_workspace_is_refused():
-    work = DIR / "coding"
+async def S3_03_a_name_outside_of_the_workspace_is_refused_check(here):
+    work = here / "coding"
     work.mkdir()
-    (work / "link").symlink_to(DIR)
+    (work / "link").symlink_to(here)
     async with GloveboxCodeExecutor(work_dir=work) as executor:
         for name in ("../x.py", "/etc/x.py", "link/x.py", "a/../../x.py", ".", "", ".git/hooks/x",
                      "x\0y"):
             result = await execute(executor, ("python", f"# filename: {name}\nprint(1)"))
             assert (result.exit_code, result.output) == (1, "Filename is not in the workspace"), name
-    assert sorted(path.name for path in DIR.iterdir()) == ["coding"]
+    assert sorted(path.name for path in here.iterdir()) == ["coding"]
 
 
-async def S3_04_a_timeout_is_124_with_the_output_so_far():
+async def S3_04_a_timeout_is_124_with_the_output_so_far_check(here):
     async with GloveboxCodeExecutor(timeout=1) as executor:
         result = await execute(executor, ("python", "import time\nprint('x', flush=True)\ntime.sleep(60)"))
     assert (result.exit_code, result.output) == (124, "x\n\n Timeout"), result
 
 
-async def S3_04_cancelling_kills_the_run():
-    async with GloveboxCodeExecutor(work_dir=DIR / "coding") as executor:
+async def S3_04_cancelling_kills_the_run_check(here):
+    async with GloveboxCodeExecutor(work_dir=here / "coding") as executor:
         token = CancellationToken()
         block = CodeBlock(code="import time\ntime.sleep(600)", language="python")
         running = asyncio.ensure_future(executor.execute_code_blocks([block, block], token))
@@ -85,7 +80,7 @@ def children(pid):
     return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
 
 
-async def S3_04_not_started_is_a_value_error():
+async def S3_04_not_started_is_a_value_error_check(here):
     executor = GloveboxCodeExecutor()
     for attempt in (execute(executor, ("python", "1")), executor.restart()):
         try:
@@ -102,20 +97,20 @@ async def S3_04_not_started_is_a_value_error():
     assert not folder.exists()
 
 
-async def S3_02_options():
+async def S3_02_options_check(here):
     for wrong, kind in ((dict(timeout=0), ValueError), (dict(memroy="1g"), TypeError)):
         try:
             GloveboxCodeExecutor(**wrong)
         except kind:
             continue
         raise AssertionError(wrong)
-    async with GloveboxCodeExecutor(work_dir=DIR / "coding", delete_tmp_files=True, memory="64m",
+    async with GloveboxCodeExecutor(work_dir=here / "coding", delete_tmp_files=True, memory="64m",
                                     init_command="export GREETING='a b'") as executor:
         result = await execute(executor, ("bash", "echo $GREETING"))
         assert (result.exit_code, result.output) == (0, "a b\n"), result
         result = await execute(executor, ("python", "x = bytearray(500 << 20)"))
         assert result.exit_code == 137 or "memory" in result.output, result
-        assert list((DIR / "coding").iterdir()) == []
+        assert list((here / "coding").iterdir()) == []
         try:
             await execute(executor, ("cobol", "x"))
         except ValueError as why:
@@ -124,8 +119,8 @@ async def S3_02_options():
             raise AssertionError("cobol ran")
 
 
-async def S3_02_an_executor_can_be_written_down_and_loaded():
-    executor = GloveboxCodeExecutor(work_dir=DIR / "coding", timeout=7, memory="128m")
+async def S3_02_an_executor_can_be_written_down_and_loaded_check(here):
+    executor = GloveboxCodeExecutor(work_dir=here / "coding", timeout=7, memory="128m")
     again = CodeExecutor.load_component(executor.dump_component())
     assert isinstance(again, GloveboxCodeExecutor)
     assert again.dump_component() == executor.dump_component()
@@ -133,4 +128,4 @@ async def S3_02_an_executor_can_be_written_down_and_loaded():
 
 
 if __name__ == "__main__":
-    asyncio.run(globals()[sys.argv[1]]())
+    run_here(globals())

@@ -62,7 +62,8 @@ static void every_prompt_renders_in_full(void **state)
         assert_null(strstr(text.data, "{{"));
         assert_null(strstr(text.data, "<!--"));
         assert_int_equal(strncmp(text.data, "You ", 4), 0);
-        assert_in_range(stable, 300, 4096);
+        /* The draft's is for models that long instructions confuse. */
+        assert_in_range(stable, strcmp(prompt_at(i), "draft") == 0 ? 60 : 300, 4096);
         assert_null(memmem(text.data, stable, "V-", 2));
         assert_null(strstr(text.data + stable, "\n\n\n"));
         assert_int_equal(text.data[text.len - 1], '\n');

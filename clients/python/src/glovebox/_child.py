@@ -12,7 +12,7 @@ import selectors
 import subprocess
 import threading
 from dataclasses import dataclass
-from typing import Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 from .errors import BinaryNotFound, ProtocolError
 
@@ -166,10 +166,12 @@ class Child:
             self._process.wait()
 
 
-def complete(words: Sequence[str], *, input: bytes = b"", cwd: Optional[str] = None) -> Completed:
+def complete(words: Sequence[str], *, input: bytes = b"", cwd: Optional[str] = None,
+             on_start: Callable[["Child"], None] = lambda child: None) -> Completed:
     """The command to its end; an exception, Ctrl-C included, ends the command first."""
     gathered = Gathered()
     with Child(words, input=input, cwd=cwd) as child:
+        on_start(child)
         for chunk in iter(child.read, None):
             gathered.add(chunk)
         return gathered.completed(child.wait())

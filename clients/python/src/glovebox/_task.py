@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import collections
 import contextlib
-from typing import TYPE_CHECKING, Any, Deque, Iterator, List, Mapping, Optional, TypedDict
+from typing import (TYPE_CHECKING, Any, Callable, ContextManager, Deque, Iterator, List, Mapping,
+                    Optional, TypedDict)
 
 from . import _binary, _request, events
 from ._child import Child, Chunk, Lines, last_words
@@ -146,7 +147,8 @@ class TaskStream:
     Closing it early stops the task, which can be resumed by its `id`.
     """
 
-    def __init__(self, call: "contextlib.AbstractContextManager[Call]", cwd: Optional[str]):
+    def __init__(self, call: ContextManager[Call], cwd: Optional[str],
+                 on_start: Callable[[Child], None] = lambda child: None):
         self.result: Optional[TaskResult] = None
         self._reader = Reader()
         self._is_over = False
@@ -154,6 +156,7 @@ class TaskStream:
         with self._open:
             words, input = self._open.enter_context(call)
             self._child = self._open.enter_context(Child(words, input=input, cwd=cwd))
+            on_start(self._child)
             self._open = self._open.pop_all()
 
     @property

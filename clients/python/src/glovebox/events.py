@@ -93,6 +93,8 @@ class TaskResult:
     matrix: Optional[Dict[str, Any]] = d.key(d.optional(d.mapping))
     attempts: int = d.key(d.integer)
     spent: Spent = d.key(d.record(Spent))
+    run_failed: Optional[str] = d.key(d.optional(d.text), None)
+    used_up: Optional[str] = d.key(d.optional(d.text), None)
     document: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
