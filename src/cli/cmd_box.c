@@ -46,6 +46,7 @@ static const struct opt create_options[] = {
     { OPT_KEY, .key = KEY_OUTPUT_MAX },
     { OPT_KEY, .key = KEY_BACKEND },
     { OPT_KEY, .key = KEY_IMAGE },
+    { OPT_KEY, .key = KEY_DOCKER_RUNTIME },
     { OPT_KEY, .key = KEY_TOOLCHAINS },
     { OPT_KEY, .key = KEY_REQUIRE },
     { OPT_KEY, .key = KEY_ALLOW_MISSING },

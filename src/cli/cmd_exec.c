@@ -54,6 +54,7 @@ static const struct opt options[] = {
     { OPT_TEXT, "net", 0, AT(net), "none", "network: none, and nothing else in this build" },
     { OPT_KEY, .key = KEY_BACKEND },
     { OPT_KEY, .key = KEY_IMAGE },
+    { OPT_KEY, .key = KEY_DOCKER_RUNTIME },
     { OPT_KEY, .key = KEY_TOOLCHAINS },
     { OPT_KEY, .key = KEY_REQUIRE },
     { OPT_KEY, .key = KEY_ALLOW_MISSING },

@@ -251,6 +251,12 @@ int settings_check(const struct settings *settings, struct gb_err *err)
     r = check_backend(settings, err);
     if (r < 0)
         return r;
+    if (settings->backend == BACKEND_DOCKER && strcmp(settings->image, "host") == 0) {
+        (void)gb_fail(err, -EINVAL, GB_BLAME_CALLER,
+                      "the docker backend needs an image" GB_REMEDY
+                      "name one that the engine has: --image python:3.11-slim");
+        return refuse(settings, KEY_BACKEND, err);
+    }
     if (settings->backend != BACKEND_DOCKER && strcmp(settings->image, "host") != 0) {
         (void)gb_fail(err, -ENOSYS, GB_BLAME_CALLER,
                       "image '%.100s': native boxes have only the image 'host'" GB_REMEDY
