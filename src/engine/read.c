@@ -88,22 +88,44 @@ char **read_pairs(const struct json_value *json)
     return texts;
 }
 
-char **read_texts(const struct json_value *json)
+/* The texts that `get` finds, as far as it finds any. */
+static char **read_each(const struct json_value *json, enum json_kind kind,
+                        const char *(*get)(const struct json_value *json, size_t i))
 {
-    size_t count = json_kind(json) == JSON_ARRAY ? json_count(json) : 0;
+    size_t count = json_kind(json) == kind ? json_count(json) : 0;
     char **texts = calloc((count < READ_MAX ? count : READ_MAX) + 1, sizeof(*texts));
     size_t n = 0;
 
     for (size_t i = 0; texts && i < count && i < READ_MAX; i++) {
-        const char *value = json_str(json_at(json, i), NULL);
+        const char *value = get(json, i);
 
-        if (!value)
-            continue;
-        if (!add(texts, n, value)) {
+        if (value && !add(texts, n++, value)) {
             read_texts_free(texts);
             return NULL;
         }
-        n++;
     }
     return texts;
+}
+
+static const char *text_at(const struct json_value *json, size_t i)
+{
+    return json_str(json_at(json, i), NULL);
+}
+
+static const char *name_at(const struct json_value *json, size_t i)
+{
+    const char *key = NULL;
+
+    (void)json_member(json, i, &key);
+    return key;
+}
+
+char **read_texts(const struct json_value *json)
+{
+    return read_each(json, JSON_ARRAY, text_at);
+}
+
+char **read_names(const struct json_value *json)
+{
+    return read_each(json, JSON_OBJECT, name_at);
 }

@@ -20,9 +20,10 @@ bool read_i64(const struct json_value *json, int64_t *ret);
 /* On the heap; "" when it is no string; NULL: no memory. */
 char *read_text(const struct json_value *json);
 
-/* The strings of an object as key, value, …, NULL, and of an array; empty when it is neither.  At
- * most READ_MAX values are taken.  NULL: no memory. */
-#define READ_MAX 4096
+/* The strings of an object as key, value, …, NULL; those of an array; the keys of an object.  Empty
+ * when it is none.  At most READ_MAX are taken.  NULL: no memory. */
+#define READ_MAX 1024
 char **read_pairs(const struct json_value *json);
 char **read_texts(const struct json_value *json);
+char **read_names(const struct json_value *json);
 void read_texts_free(char **texts);

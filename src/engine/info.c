@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* engine/info.c - what the engine says of itself and its machine. */
+#include "engine/info.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/engine.h"
+#include "engine/read.h"
+#include "json/value.h"
+
+static int read_info(const struct json_value *json, struct engine_info *ret, struct gb_err *err)
+{
+    if (json_kind(json) != JSON_OBJECT)
+        return engine_garbled("facts", err);
+    read_line(json_get(json, "ServerVersion"), ret->version, sizeof(ret->version));
+    read_line(json_get(json, "OSType"), ret->os, sizeof(ret->os));
+    read_line(json_get(json, "Architecture"), ret->architecture, sizeof(ret->architecture));
+    read_line(json_get(json, "KernelVersion"), ret->kernel, sizeof(ret->kernel));
+    read_line(json_get(json, "Driver"), ret->storage_driver, sizeof(ret->storage_driver));
+    read_line(json_get(json, "CgroupDriver"), ret->cgroup_driver, sizeof(ret->cgroup_driver));
+    read_line(json_get(json, "CgroupVersion"), ret->cgroup_version, sizeof(ret->cgroup_version));
+    read_line(json_get(json, "DefaultRuntime"), ret->default_runtime, sizeof(ret->default_runtime));
+    (void)json_u64(json_get(json, "NCPU"), &ret->n_cpus);
+    (void)json_u64(json_get(json, "MemTotal"), &ret->memory_bytes);
+    ret->runtimes = read_names(json_get(json, "Runtimes"));
+    ret->security_options = read_texts(json_get(json, "SecurityOptions"));
+    if (!ret->runtimes || !ret->security_options)
+        return engine_no_memory(err);
+    for (char **option = ret->security_options; *option; option++)
+        ret->is_rootless = ret->is_rootless || strcmp(*option, "name=rootless") == 0;
+    return 0;
+}
+
+int engine_info_get(struct engine *engine, struct engine_info *ret, struct gb_err *err)
+{
+    cleanup_target struct target target = { 0 };
+    cleanup_json struct json_value *json = NULL;
+    const struct engine_call call = { .method = "GET", .target = &target };
+    int r = target_of_id(&target, "/info", NULL, NULL, err);
+
+    *ret = (struct engine_info){ 0 };
+    if (r == 0)
+        r = engine_call(engine, &call, &json, err);
+    if (r == 0)
+        r = read_info(json, ret, err);
+    if (r < 0)
+        engine_info_clear(ret);
+    return r;
+}
+
+void engine_info_clear(struct engine_info *info)
+{
+    read_texts_free(info->runtimes);
+    read_texts_free(info->security_options);
+    *info = (struct engine_info){ 0 };
+}
+
+bool engine_info_has_runtime(const struct engine_info *info, const char *name)
+{
+    for (char **runtime = info->runtimes; *runtime; runtime++)
+        if (strcmp(*runtime, name) == 0)
+            return true;
+    return false;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* engine/info.h - what the engine says of itself and its machine. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+
+struct engine;
+struct gb_err;
+
+/* What it does not say is "", 0 or an empty list. */
+struct engine_info {
+    char version[64];
+    char os[32];
+    char architecture[32];
+    char kernel[64];
+    char storage_driver[32];
+    char cgroup_driver[32];
+    char cgroup_version[8]; /* "1", "2" */
+    char default_runtime[64];
+    char **runtimes;         /* their names */
+    char **security_options; /* "name=seccomp,profile=default", "name=userns", … */
+    bool is_rootless;
+    uint64_t n_cpus;
+    uint64_t memory_bytes;
+};
+
+int engine_info_get(struct engine *engine, struct engine_info *ret, struct gb_err *err);
+void engine_info_clear(struct engine_info *info);
+
+#define cleanup_engine_info cleanup_with(engine_info_clear)
+
+/* May containers name this runtime? */
+bool engine_info_has_runtime(const struct engine_info *info, const char *name);
