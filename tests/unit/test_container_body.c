@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* unit/test_container_body.c - the JSON that asks for a container. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "engine/container.h"
+#include "engine/container_body.h"
+
+#include <cmocka.h>
+
+static void check(const struct container_spec *spec, const char *wanted)
+{
+    cleanup_buf struct buf body = BUF_INIT(1 << 16);
+
+    assert_int_equal(container_body(spec, &body), 0);
+    assert_string_equal(body.data, wanted);
+}
+
+static void test_what_is_not_set_is_left_to_the_engine(void **state)
+{
+    const struct container_spec spec = { .image = "x" };
+
+    (void)state;
+    check(&spec, "{\"Image\":\"x\",\"Tty\":false,\"OpenStdin\":false,\"StdinOnce\":false,"
+                 "\"AttachStdin\":false,\"AttachStdout\":true,\"AttachStderr\":true,"
+                 "\"HostConfig\":{\"ReadonlyRootfs\":false,\"AutoRemove\":false}}");
+}
+
+static void test_everything_has_its_place(void **state)
+{
+    static const char *const two[] = { "a", "b\"", NULL };
+    static const struct container_mount mounts[] = {
+        { "volume", "v", "/g", .is_read_only = true, .is_no_copy = true },
+        { "tmpfs", NULL, "/t" },
+        { 0 },
+    };
+    static const struct container_ulimit ulimits[] = { { "nofile", 1, 2 }, { 0 } };
+    static const struct container_port ports[] = { { "80/tcp", "127.0.0.1", "8080" }, { 0 } };
+    const struct container_spec spec = {
+        .name = "not in the body",
+        .image = "i",
+        .platform = "nor this",
+        .entrypoint = two,
+        .cmd = two + 1,
+        .env = two,
+        .labels = two,
+        .workdir = "/w",
+        .user = "0:0",
+        .hostname = "h",
+        .has_stdin = true,
+        .network_mode = "none",
+        .runtime = "runsc",
+        .ipc_mode = "private",
+        .cgroupns_mode = "private",
+        .cgroup_parent = "/p",
+        .log_driver = "none",
+        .memory_bytes = 1,
+        .memory_swap_bytes = 2,
+        .nano_cpus = 3,
+        .pids = 4,
+        .shm_bytes = 5,
+        .oom_score_adj = 500,
+        .is_read_only = true,
+        .storage_size = "1g",
+        .cap_drop = two + 2,
+        .cap_add = two,
+        .security_opts = two,
+        .tmpfs = two,
+        .sysctls = two,
+        .mounts = mounts,
+        .ulimits = ulimits,
+        .ports = ports,
+    };
+
+    (void)state;
+    check(
+        &spec,
+        "{\"Image\":\"i\",\"Entrypoint\":[\"a\",\"b\\\"\"],\"Cmd\":[\"b\\\"\"],"
+        "\"Env\":[\"a\",\"b\\\"\"],\"Labels\":{\"a\":\"b\\\"\"},\"WorkingDir\":\"/w\","
+        "\"User\":\"0:0\",\"Hostname\":\"h\",\"Tty\":false,\"OpenStdin\":true,"
+        "\"StdinOnce\":true,\"AttachStdin\":true,\"AttachStdout\":true,\"AttachStderr\":true,"
+        "\"ExposedPorts\":{\"80/tcp\":{}},\"HostConfig\":{\"NetworkMode\":\"none\","
+        "\"Runtime\":\"runsc\",\"IpcMode\":\"private\",\"CgroupnsMode\":\"private\","
+        "\"CgroupParent\":\"/p\",\"LogConfig\":{\"Type\":\"none\"},\"Memory\":1,"
+        "\"MemorySwap\":2,\"NanoCpus\":3,\"PidsLimit\":4,\"ShmSize\":5,\"OomScoreAdj\":500,"
+        "\"ReadonlyRootfs\":true,\"AutoRemove\":false,\"StorageOpt\":{\"size\":\"1g\"},\"CapDrop\":[],"
+        "\"CapAdd\":[\"a\",\"b\\\"\"],\"SecurityOpt\":[\"a\",\"b\\\"\"],"
+        "\"Tmpfs\":{\"a\":\"b\\\"\"},\"Sysctls\":{\"a\":\"b\\\"\"},"
+        "\"Mounts\":[{\"Type\":\"volume\",\"Source\":\"v\",\"Target\":\"/g\",\"ReadOnly\":true,"
+        "\"VolumeOptions\":{\"NoCopy\":true}},{\"Type\":\"tmpfs\",\"Target\":\"/t\","
+        "\"ReadOnly\":false}],\"Ulimits\":[{\"Name\":\"nofile\",\"Soft\":1,\"Hard\":2}],"
+        "\"PortBindings\":{\"80/tcp\":[{\"HostIp\":\"127.0.0.1\",\"HostPort\":\"8080\"}]}}}");
+}
+
+static void test_a_body_has_a_maximum(void **state)
+{
+    const struct container_spec spec = { .image = "x" };
+    cleanup_buf struct buf body = BUF_INIT(64);
+
+    (void)state;
+    assert_int_equal(container_body(&spec, &body), -EMSGSIZE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_is_not_set_is_left_to_the_engine),
+        cmocka_unit_test(test_everything_has_its_place),
+        cmocka_unit_test(test_a_body_has_a_maximum),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
