@@ -26,6 +26,9 @@
 #include "engine/container.h"
 #include "engine/endpoint.h"
 #include "engine/engine.h"
+#include "engine/images.h"
+#include "engine/info.h"
+#include "engine/stream.h"
 #include "engine/volume.h"
 #include "json/writer.h"
 
@@ -239,6 +242,157 @@ static int do_volume_remove(struct driver *d)
     return volume_remove(d->engine, arg(d, 0), d->err);
 }
 
+static int do_info(struct driver *d)
+{
+    cleanup_engine_info struct engine_info info;
+    int r = engine_info_get(d->engine, &info, d->err);
+
+    if (r < 0)
+        return r;
+    json_put_str(&d->w, "version", info.version);
+    json_put_str(&d->w, "os", info.os);
+    json_put_str(&d->w, "cgroup_version", info.cgroup_version);
+    json_put_u64(&d->w, "n_cpus", info.n_cpus);
+    json_put_bool(&d->w, "has_runc", engine_info_has_runtime(&info, "runc"));
+    json_put_bool(&d->w, "has_nonesuch", engine_info_has_runtime(&info, "nonesuch"));
+    return 0;
+}
+
+/* ---- images ---- */
+
+static void put_texts(struct driver *d, const char *key, char **texts)
+{
+    json_array_begin(&d->w, key);
+    for (; *texts; texts++)
+        json_put_str(&d->w, NULL, *texts);
+    json_array_end(&d->w);
+}
+
+static int do_images(struct driver *d)
+{
+    cleanup_images_list struct images_list list;
+    int r = images_list(d->engine, (const char *const *)d->args, NULL, &list, d->err);
+
+    if (r < 0)
+        return r;
+    json_array_begin(&d->w, "images");
+    for (size_t i = 0; i < list.n; i++) {
+        json_object_begin(&d->w, NULL);
+        json_put_str(&d->w, "id", list.items[i].id);
+        put_texts(d, "tags", list.items[i].tags);
+        put_texts(d, "labels", list.items[i].labels);
+        json_put_u64(&d->w, "bytes", list.items[i].bytes);
+        json_object_end(&d->w);
+    }
+    json_array_end(&d->w);
+    return 0;
+}
+
+static int do_image(struct driver *d)
+{
+    cleanup_images_config struct images_config config;
+    int r = images_inspect(d->engine, arg(d, 0), &config, d->err);
+
+    if (r < 0)
+        return r;
+    json_put_str(&d->w, "id", config.id);
+    json_put_str(&d->w, "os", config.os);
+    json_put_str(&d->w, "user", config.user);
+    json_put_str(&d->w, "workdir", config.workdir);
+    put_texts(d, "env", config.env);
+    put_texts(d, "cmd", config.cmd);
+    put_texts(d, "labels", config.labels);
+    return 0;
+}
+
+static int do_image_remove(struct driver *d)
+{
+    struct images_removed removed;
+    int r = images_remove(d->engine, arg(d, 0), d->args[1], &removed, d->err);
+
+    if (r == 0) {
+        json_put_u64(&d->w, "untagged", removed.untagged);
+        json_put_u64(&d->w, "deleted", removed.deleted);
+    }
+    return r;
+}
+
+static int do_prune(struct driver *d)
+{
+    uint64_t reclaimed = 0;
+    int r = images_prune_builds(d->engine, true, d->args[0], 0, &reclaimed, d->err);
+
+    if (r == 0)
+        json_put_u64(&d->w, "reclaimed", reclaimed);
+    return r;
+}
+
+/* Into the array "events" of the answer. */
+static int on_event(void *user, const struct stream_event *event)
+{
+    struct driver *d = user;
+
+    json_object_begin(&d->w, NULL);
+    json_put_str(&d->w, "status", event->status);
+    json_put_str(&d->w, "id", event->id);
+    json_put_bytes(&d->w, "text", event->text ? event->text : "", event->text_len);
+    json_put_u64(&d->w, "current", event->current);
+    json_object_end(&d->w);
+    return getenv("DRIVER_CANCEL") ? -ECANCELED : 0;
+}
+
+static int do_pull(struct driver *d)
+{
+    const struct images_auth auth = { .username = getenv("DRIVER_USER"),
+                                      .password = getenv("DRIVER_PASSWORD"),
+                                      .server = getenv("DRIVER_SERVER") };
+    const struct images_pull pull = {
+        .name = arg(d, 0),
+        .tag = arg(d, 1),
+        .auth = auth.username ? &auth : NULL,
+        .total_ms = d->total_ms,
+    };
+    const struct stream_sink sink = { on_event, d };
+    int r;
+
+    json_array_begin(&d->w, "events");
+    r = images_pull(d->engine, &pull, &sink, d->err);
+    json_array_end(&d->w);
+    return r;
+}
+
+static int do_import(struct driver *d)
+{
+    return images_import(d->engine, arg(d, 0), from_stdin, NULL, d->total_ms, d->err);
+}
+
+/* build TAG [DOCKERFILE]: the context is on stdin. */
+static int do_build(struct driver *d)
+{
+    static const char *const build_args[] = { "WHO", "a \"b\" &c", NULL };
+    static const char *const labels[] = { "made.by", "driver", NULL };
+    const char *const tags[] = { arg(d, 0), NULL };
+    const struct images_build build = {
+        .tags = tags,
+        .dockerfile = d->args[1],
+        .build_args = build_args,
+        .labels = labels,
+        .network_mode = "none",
+        .memory_bytes = 128 << 20,
+        .total_ms = d->total_ms,
+        .source = from_stdin,
+    };
+    const struct stream_sink sink = { on_event, d };
+    char id[IMAGES_ID_SIZE];
+    int r;
+
+    json_array_begin(&d->w, "events");
+    r = images_build(d->engine, &build, &sink, id, d->err);
+    json_array_end(&d->w);
+    json_put_str(&d->w, "image", id);
+    return r;
+}
+
 /* ---- attach: stdin and stdout are the container's ---- */
 
 static void *feed(void *user)
@@ -309,6 +463,14 @@ static const struct verb {
     { "volume-create", do_volume_create },
     { "volume-labels", do_volume_labels },
     { "volume-rm", do_volume_remove },
+    { "info", do_info },
+    { "images", do_images },
+    { "image", do_image },
+    { "image-rm", do_image_remove },
+    { "prune", do_prune },
+    { "pull", do_pull },
+    { "import", do_import },
+    { "build", do_build },
     { "attach", do_attach, .is_silent = true },
     { 0 },
 };

@@ -28,7 +28,9 @@ BUSYBOX = "/bin/busybox"
 
 # The mounts of the machine stay visible but what is mounted below stays here; /run and docker's
 # own settings are fresh, so that no other engine's sockets, locks and key are met.
-APART = ["unshare", "--mount", "--net", "--pid", "--fork", "--kill-child", "--mount-proc",
+# Killed with who started it, and with it all below.
+APART = ["setpriv", "--pdeathsig", "KILL", "--",
+         "unshare", "--mount", "--net", "--pid", "--fork", "--kill-child", "--mount-proc",
          "--propagation", "private", "--"]
 SETTLE = ("mount -t tmpfs tmpfs /run && ip link set lo up && "
           "{ ! test -d /etc/docker || mount -t tmpfs tmpfs /etc/docker; } && ")
