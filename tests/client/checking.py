@@ -38,7 +38,8 @@ def run_here(namespace):
 
 def run_there(python, file, **variables):
     """{name: error or None}; of a check that was not reached, the end of what the process said."""
-    from lib import ledger as books, place as places
+    from lib import ledger as books
+    from lib import place as places
     with places.fresh() as here, books.watch():
         env = {**os.environ, **variables, "GLOVEBOX_BIN": str(places.binary()),
                "GLOVEBOX_STATE_DIR": str(here.base / "state"),

@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from lib import place as places
 
 CLIENT = places.ROOT / "clients/python"

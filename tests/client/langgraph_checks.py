@@ -14,8 +14,8 @@ from glovebox.graph import make_graph
 from glovebox.langchain import code_tool, describe, task_tool
 from langchain_core.messages import AIMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.prebuilt import ToolNode
 from langgraph.graph import END, START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode
 from langgraph.types import Command
 
 ASKING = [

@@ -12,7 +12,8 @@ from pathlib import Path
 import checking
 import pytest
 import scripts
-from lib import host, place as places
+from lib import host
+from lib import place as places
 
 CLIENT = places.ROOT / "clients/python"
 CHECKS = Path(__file__).with_name("langgraph_checks.py")

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import glovebox
 import pytest
-from glovebox import aio, events, hybrid
-from lib import host, ledger as books, pace
-
 import scripts
+from glovebox import aio, events, hybrid
+from lib import host, pace
+from lib import ledger as books
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -15,17 +15,25 @@ glovebox.hybrid are imported by whoever needs them.
 from . import events
 from ._child import Chunk
 from ._exec import ExecStream, StreamEnd, exec, exec_stream
-from ._task import (TaskStream, answer, answer_stream, resume, resume_stream, run, run_stream)
-from .errors import (BinaryNotFound, GloveboxError, ProtocolError, SandboxError, TaskCancelled,
-                     TaskError, UsageError)
+from ._task import TaskStream, answer, answer_stream, resume, resume_stream, run, run_stream
+from .box import Box, BoxInfo, list_boxes
+from .errors import (
+                     BinaryNotFound,
+                     GloveboxError,
+                     ProtocolError,
+                     SandboxError,
+                     TaskCancelled,
+                     TaskError,
+                     UsageError,
+)
 from .events import TaskResult
 from .result import Result
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "BinaryNotFound", "Chunk", "ExecStream", "GloveboxError", "ProtocolError", "Result",
-    "SandboxError", "StreamEnd", "TaskCancelled", "TaskError", "TaskResult", "TaskStream",
-    "UsageError", "answer", "answer_stream", "events", "exec", "exec_stream", "resume",
+    "BinaryNotFound", "Box", "BoxInfo", "Chunk", "ExecStream", "GloveboxError", "ProtocolError",
+    "Result", "SandboxError", "StreamEnd", "TaskCancelled", "TaskError", "TaskResult", "TaskStream",
+    "UsageError", "answer", "answer_stream", "events", "exec", "exec_stream", "list_boxes", "resume",
     "resume_stream", "run", "run_stream",
 ]

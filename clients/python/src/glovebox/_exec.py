@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Iterator, Optional, Union
+from typing import TYPE_CHECKING, ContextManager, Iterator, Optional, Union
 
-from . import _request, result as results
+from . import _request
+from . import result as results
 from ._child import Child, Chunk, complete
+from ._request import Call
 from .result import Result
 
 if TYPE_CHECKING:
@@ -67,16 +69,13 @@ class ExecStream:
     """Iterates over the output as it comes; then `end` is set.  Closing it early, by close() or by
     the end of a `with` block, ends the run.  A slow reader slows the run."""
 
-    def __init__(self, code: Optional[Union[str, bytes]], language: Optional[str],
-                 options: "_request.ExecOptions"):
+    def __init__(self, call: ContextManager[Call], cwd: Optional[str]):
         self.end: Optional[StreamEnd] = None
         self._tally = Tally()
         self._open = contextlib.ExitStack()
         with self._open:
-            call = self._open.enter_context(
-                _request.exec_call(code, language, options, as_json=False))
-            self._child = self._open.enter_context(
-                Child(call.words, input=call.input, cwd=_request.folder(options)))
+            words, input = self._open.enter_context(call)
+            self._child = self._open.enter_context(Child(words, input=input, cwd=cwd))
             self._open = self._open.pop_all()
 
     def __iter__(self) -> Iterator[Chunk]:
@@ -110,4 +109,5 @@ class ExecStream:
 def exec_stream(code: Optional[Union[str, bytes]] = None, language: Optional[str] = "python",
                 **options: "Unpack[_request.ExecOptions]") -> ExecStream:
     """exec(), with the output as Chunks while the program runs, and no verdict: see StreamEnd."""
-    return ExecStream(code, language, options)
+    call = _request.exec_call(code, language, options, as_json=False)
+    return ExecStream(call, _request.folder(options))

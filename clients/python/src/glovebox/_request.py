@@ -11,8 +11,7 @@ import contextlib
 import os
 import tempfile
 from pathlib import Path
-from typing import (Any, Iterator, List, Mapping, NamedTuple, Optional, Sequence, TypedDict,
-                    Union)
+from typing import Any, Iterator, List, Mapping, NamedTuple, Optional, Sequence, TypedDict, Union
 
 from . import _binary
 from ._binary import StrPath
@@ -53,8 +52,10 @@ OPTIONS = {
     "runs_dir": "--runs-dir",
     "record": "--record",
     "continue_from": "--continue",
+    "user": "--user",
+    "ttl": "--ttl",
 }
-DURATIONS = ("timeout", "cpu_time", "max_time")
+DURATIONS = ("timeout", "cpu_time", "max_time", "ttl")
 LISTS = ("require", "allow_missing")
 
 
@@ -169,8 +170,8 @@ class BoxOptions(TypedDict, total=False):
     cwd: Optional[StrPath]
 
 
-class ExecOptions(BoxOptions, total=False):
-    """Of exec(), exec_stream() and their twins in glovebox.aio."""
+class ProgramOptions(TypedDict, total=False):
+    """What a program gets, in a box of its own or in one that lives on."""
 
     argv: Sequence[str]
     args: Sequence[str]
@@ -178,10 +179,33 @@ class ExecOptions(BoxOptions, total=False):
     out: Mapping[str, StrPath]
     stdin: Union[str, bytes, None]
     env: Mapping[str, str]
-    workspace: StrPath
     workdir: str
     output_max: Size
+
+
+class ExecOptions(BoxOptions, ProgramOptions, total=False):
+    """Of exec(), exec_stream() and their twins in glovebox.aio."""
+
+    workspace: StrPath
     net: str
+
+
+class InBoxOptions(ProgramOptions, total=False):
+    """Of Box.run() and Box.stream(): limits within those of the box."""
+
+    timeout: Seconds
+    cpu_time: Seconds
+    memory: Size
+    pids: int
+
+
+class CreateOptions(BoxOptions, total=False):
+    """Of Box.create(): the limits are those of each run unless it says less."""
+
+    user: str
+    ttl: Seconds
+    workdir: str
+    output_max: Size
 
 
 NOT_WORDS = ("argv", "args", "files", "out", "stdin", "env", "toolchains", "binary", "cwd")
@@ -205,16 +229,19 @@ def toolchain_words(options: Mapping[str, Any]) -> List[str]:
 
 
 @contextlib.contextmanager
-def exec_call(code: Optional[Union[str, bytes]], language: Optional[str], options: ExecOptions, *,
-              as_json: bool) -> Iterator[Call]:
-    """`glovebox exec`; what it needs on the host lives as long as the block."""
-    check_names(options, ExecOptions)
+def exec_call(code: Optional[Union[str, bytes]], language: Optional[str],
+              options: Mapping[str, Any], *, as_json: bool, known: type = ExecOptions,
+              box: Optional[str] = None) -> Iterator[Call]:
+    """`glovebox exec`, or `box run` in a box that lives on; what it needs on the host lives as long
+    as the block."""
+    check_names(options, known)
     argv, stdin = options.get("argv"), options.get("stdin")
     if (code is None) == (argv is None):
         raise UsageError("say either code or argv")
     shelf = Shelf()
     try:
-        words = [_binary.find(options.get("binary")), "exec"]
+        command = ["exec"] if box is None else ["box", "run"]
+        words = [_binary.find(options.get("binary")), *command]
         words += option_words({name: value for name, value in options.items()
                                if name not in NOT_WORDS})
         words += ["--json"] if as_json else ["--color=never"]
@@ -223,6 +250,7 @@ def exec_call(code: Optional[Union[str, bytes]], language: Optional[str], option
         words += toolchain_words(options)
         words += ["--stdin"] if stdin is not None else []
         given = as_bytes(stdin) if stdin is not None else b""
+        words += [box] if box is not None else []
         if code is not None:
             words += [f"--language={language}"] if language is not None else []
             words.append("-" if stdin is None else shelf.put(code, "glovebox-main"))

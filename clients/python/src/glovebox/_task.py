@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import collections
 import contextlib
-from typing import (TYPE_CHECKING, Any, Callable, ContextManager, Deque, Iterator, List, Mapping,
-                    Optional, TypedDict)
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Callable,
+    ContextManager,
+    Deque,
+    Iterator,
+    List,
+    Mapping,
+    Optional,
+    TypedDict,
+)
 
 from . import _binary, _request, events
-from ._child import Child, Chunk, Lines, last_words
 from ._binary import StrPath
+from ._child import Child, Chunk, Lines, last_words
 from ._request import BoxOptions, Call, Contents, Seconds
 from .errors import ProtocolError, TaskCancelled, TaskError, UsageError
 from .events import Event, TaskResult

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any, Callable, ContextManager, Optional, Union
+from typing import TYPE_CHECKING, Any, Callable, ContextManager, List, Optional, Union
 
-from . import _request, _task, result as results
+from . import _binary, _request, _task
+from . import result as results
 from ._achild import AsyncChild, complete
 from ._child import Chunk
 from ._exec import StreamEnd, Tally
 from ._request import Call
-from .errors import TaskCancelled
+from .box import BoxInfo, BoxName, create_words, id_of_user, info_of, list_of, said
+from .errors import TaskCancelled, UsageError
 from .events import Event, TaskResult
 from .result import Result
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["AsyncExecStream", "AsyncTaskStream", "answer", "answer_stream", "exec", "exec_stream",
-           "resume", "resume_stream", "run", "run_stream"]
+__all__ = ["AsyncExecStream", "AsyncTaskStream", "Box", "answer", "answer_stream", "exec", "exec_stream",
+           "list_boxes", "resume", "resume_stream", "run", "run_stream"]
 
 
 async def exec(code: Optional[Union[str, bytes]] = None, language: Optional[str] = "python",
@@ -95,6 +97,53 @@ def exec_stream(code: Optional[Union[str, bytes]] = None, language: Optional[str
     """glovebox.exec_stream()"""
     call = _request.exec_call(code, language, options, as_json=False)
     return AsyncExecStream(call, _request.folder(options))
+
+
+class Box(BoxName):
+    """glovebox.Box"""
+
+    @classmethod
+    async def create(cls, **options: "Unpack[_request.CreateOptions]") -> "Box":
+        done = await complete(create_words(options), cwd=_request.folder(options))
+        return cls(info_of(done).id, binary=options.get("binary"))
+
+    @classmethod
+    async def of_user(cls, user: str, /, **options: "Unpack[_request.CreateOptions]") -> "Box":
+        binary = options.get("binary")
+        id = id_of_user(user, await list_boxes(binary=binary))
+        if id is None:
+            made: _request.CreateOptions = {**options, "user": user}
+            try:
+                return await cls.create(**made)
+            except UsageError:
+                id = id_of_user(user, await list_boxes(binary=binary))
+                if id is None:
+                    raise
+        return cls(id, binary=binary)
+
+    async def run(self, code: Optional[Union[str, bytes]] = None,
+                  language: Optional[str] = "python",
+                  **options: "Unpack[_request.InBoxOptions]") -> Result:
+        with self._call(code, language, options, as_json=True) as call:
+            return results.from_completed(await complete(call.words, input=call.input))
+
+    def stream(self, code: Optional[Union[str, bytes]] = None, language: Optional[str] = "python",
+               **options: "Unpack[_request.InBoxOptions]") -> AsyncExecStream:
+        return AsyncExecStream(self._call(code, language, options, as_json=False), None)
+
+    async def remove(self) -> None:
+        said(await complete(self._remove_words()))
+
+    async def __aenter__(self) -> "Box":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.remove()
+
+
+async def list_boxes(*, binary: Optional[_binary.StrPath] = None) -> List[BoxInfo]:
+    """glovebox.list_boxes()"""
+    return list_of(await complete([_binary.find(binary), "box", "list", "--json"]))
 
 
 class AsyncTaskStream(_Stream):

@@ -17,7 +17,8 @@ try:
 except ImportError as missing:
     raise ImportError("glovebox.langchain needs the package langchain-core") from missing
 
-from . import _request, _task, result as results
+from . import _request, _task
+from . import result as results
 from ._child import complete
 from ._thread import Stopper, in_thread
 from .errors import GloveboxError

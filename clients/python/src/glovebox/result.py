@@ -122,15 +122,27 @@ def from_document(document: Dict[str, Any]) -> Result:
     return result
 
 
+def _said(done: Completed) -> Failure:
+    message, remedy = last_words(done.stderr)
+    return Failure(message or f"the command ended with {done.returncode} and no result",
+                   remedy=remedy)
+
+
+def of_command(done: Completed) -> Union[UsageError, SandboxError]:
+    """The error of a command that failed with words alone."""
+    said = _said(done)
+    if done.returncode == EXIT_USAGE:
+        return UsageError(said.message, said.remedy)
+    return SandboxError(said.message, said.remedy)
+
+
 def from_completed(done: Completed) -> Result:
     """Of `exec --json`; raises when glovebox could not tell."""
     if not done.stdout.strip():
-        message, remedy = last_words(done.stderr)
-        raise SandboxError(message or f"the command ended with {done.returncode} and no result",
-                           remedy)
+        raise of_command(done)
     result = from_document(d.parse(done.stdout))
     if result.verdict == "sandbox_error":
-        error = result.error or Failure("the box was lost")
+        error = result.error or _said(done)
         if done.returncode == EXIT_USAGE:
             raise UsageError(error.message, error.remedy)
         raise SandboxError(error.message, error.remedy, error.wall)
