@@ -38,9 +38,9 @@ static bool has_good_parts(const char *name)
     }
 }
 
-static int begin(struct target *target, const char *before, const char *name, const char *after)
+/* Failures stay in the buf. */
+static int put(struct target *target, const char *before, const char *name, const char *after)
 {
-    *target = (struct target){ .text = BUF_INIT(TARGET_MAX) };
     (void)buf_puts(&target->text, before);
     (void)buf_puts(&target->text, name);
     (void)buf_puts(&target->text, after);
@@ -55,19 +55,19 @@ static int bad_name(const char *kind, struct gb_err *err)
 int target_of_id(struct target *target, const char *before, const char *id, const char *after,
                  struct gb_err *err)
 {
-    (void)begin(target, before, "", "");
+    *target = (struct target){ .text = BUF_INIT(TARGET_MAX) };
     if (id && (!is_plain(id, "_.-") || !has_good_parts(id)))
         return bad_name("a container or volume", err);
-    return id ? begin(target, before, id, after) : 0;
+    return id ? put(target, before, id, after) : put(target, before, "", "");
 }
 
 int target_of_image(struct target *target, const char *before, const char *name, const char *after,
                     struct gb_err *err)
 {
-    (void)begin(target, before, "", "");
+    *target = (struct target){ .text = BUF_INIT(TARGET_MAX) };
     if (!is_plain(name, "_.-/:@+") || !has_good_parts(name))
         return bad_name("an image", err);
-    return begin(target, before, name, after);
+    return put(target, before, name, after);
 }
 
 static void put_encoded(struct buf *text, const char *value, size_t len)
