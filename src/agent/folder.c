@@ -2,6 +2,7 @@
 /* agent/folder.c - a task's folder: the directory, its files, its transcript. */
 #include "agent/folder.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fts.h>
@@ -10,6 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -26,6 +28,7 @@
 
 #define SAME_SECOND_MAX 1000
 #define SWEEP_MAX       100000
+#define STILLBORN_S     60
 
 struct folder {
     char *path;
@@ -145,10 +148,66 @@ static int begin(const char *path, const char *objective, struct folder **ret, s
         (void)rmdir(path);
         return r;
     }
+    (void)flock((*ret)->fd, LOCK_EX | LOCK_NB); /* held while the descriptor is */
     r = put_file(*ret, "objective.txt", objective, strlen(objective), err);
     if (r < 0)
         folder_discard(ret);
     return r;
+}
+
+/* The name that run/save.c gives a file until it is whole. */
+static bool is_draft(const char *name)
+{
+    static const char prefix[] = ".glovebox-";
+
+    return strncmp(name, prefix, sizeof(prefix) - 1) == 0 &&
+           id_is_valid('f', name + sizeof(prefix) - 1);
+}
+
+static bool is_old(int fd)
+{
+    struct stat st;
+
+    return fstat(fd, &st) == 0 && st.st_mtim.tv_sec < time(NULL) - STILLBORN_S;
+}
+
+/* Removes the drafts of a folder that has nothing else: its maker was killed before anybody could
+ * know of the task.  The lock, which a maker takes right after the first moment, says whether
+ * somebody is still at it. */
+static void drop_stillborn(int runs_fd, const char *name)
+{
+    cleanup_close int fd = openat(runs_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int own = fd < 0 ? -1 : openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = own < 0 ? NULL : fdopendir(own);
+    const struct dirent *entry;
+    bool is_bare = dir && is_old(fd) && flock(fd, LOCK_EX | LOCK_NB) == 0;
+
+    while (is_bare && (entry = readdir(dir)) != NULL)
+        is_bare = is_draft(entry->d_name) || strcmp(entry->d_name, ".") == 0 ||
+                  strcmp(entry->d_name, "..") == 0;
+    if (is_bare)
+        rewinddir(dir);
+    while (is_bare && (entry = readdir(dir)) != NULL)
+        if (is_draft(entry->d_name))
+            (void)unlinkat(fd, entry->d_name, 0);
+    if (is_bare)
+        (void)unlinkat(runs_fd, name, AT_REMOVEDIR);
+    if (dir)
+        (void)closedir(dir);
+    else if (own >= 0)
+        close(own);
+}
+
+static void sweep_stillborn(const char *runs)
+{
+    DIR *dir = opendir(runs);
+    const struct dirent *entry;
+
+    for (size_t i = 0; dir && i < SWEEP_MAX && (entry = readdir(dir)) != NULL; i++)
+        if (strncmp(entry->d_name, "run_", 4) == 0)
+            drop_stillborn(dirfd(dir), entry->d_name);
+    if (dir)
+        (void)closedir(dir);
 }
 
 int folder_make(const char *runs, const char *objective, struct folder **ret, struct gb_err *err)
@@ -156,8 +215,10 @@ int folder_make(const char *runs, const char *objective, struct folder **ret, st
     char path[PATH_MAX];
     int r = make_runs(runs, err);
 
-    if (r == 0)
-        r = make_run(runs, path, sizeof(path), err);
+    if (r < 0)
+        return r;
+    sweep_stillborn(runs);
+    r = make_run(runs, path, sizeof(path), err);
     return r < 0 ? r : begin(path, objective, ret, err);
 }
 
@@ -171,15 +232,6 @@ int folder_make_again(const char *path, const char *objective, struct folder **r
     if (r < 0)
         return gb_fail(err, r, GB_BLAME_HOST, "making '%s': %s", path, strerror(-r));
     return begin(path, objective, ret, err);
-}
-
-/* The name that run/save.c gives a file until it is whole. */
-static bool is_draft(const char *name)
-{
-    static const char prefix[] = ".glovebox-";
-
-    return strncmp(name, prefix, sizeof(prefix) - 1) == 0 &&
-           id_is_valid('f', name + sizeof(prefix) - 1);
 }
 
 /* What cannot be looked at or removed stays: it is in nobody's way. */

@@ -242,7 +242,8 @@ static int load_check(const struct judge_spec *spec, struct load *ret, struct bu
     return r < 0 ? r : load_add(ret, "", guest.path, guest.mode, guest.bytes, (size_t)guest.size);
 }
 
-/* The checker itself ended badly: a text that breaks the parser is no valid code. */
+/* The checker itself ended badly: a text that breaks the parser is no valid code.  But one that had
+ * no time to be read may be: the limit of a run is the operator's. */
 static int check_failed(const struct judge_spec *spec, const struct trial_end *end,
                         struct check *ret, struct gb_err *err)
 {
@@ -256,9 +257,12 @@ static int check_failed(const struct judge_spec *spec, const struct trial_end *e
     (void)buf_puts(&text, "Python's own parser fails on the code: ");
     if (!words_end(end, &spec->box->limits, &text, &ret->diagnosis))
         (void)buf_puts(&text, "it ended with an error");
+    if (ret->diagnosis == DIAGNOSIS_TIMEOUT)
+        (void)buf_puts(&text, ", the limit of every run of this task (--timeout)");
     (void)buf_puts(&text, ".\n");
     words_output(&text, "stderr", end->err.data, end->err.len, TEXT_SHOWN);
-    ret->diagnosis = DIAGNOSIS_SYNTAX;
+    if (ret->diagnosis != DIAGNOSIS_TIMEOUT)
+        ret->diagnosis = DIAGNOSIS_SYNTAX;
     ret->summary = buf_take(&text);
     return ret->summary ? 0 : judge_no_memory(err);
 }

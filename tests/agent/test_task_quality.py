@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What keeps a pass from being one: tests that notice nothing, contracts that nobody agreed to."""
+import json
+
 import task
 from task import Agent, contract, file, plan, rule
 
@@ -58,3 +60,10 @@ def test_a_server_that_tells_no_tokens_has_a_budget_all_the_same(place):
     agent = Agent(place, task.program_rules(first=task.WRONG_COUNT))
     done = agent.run("--max-tokens", "1000", task.TASK, code=1)
     assert done.document["spent"]["calls"] <= 2 and "--max-tokens" in done.document["reason"]
+
+
+def test_a_limit_too_small_for_any_run_is_told_as_such(place):
+    """Not as code that cannot be parsed."""
+    done = Agent(place, library_rules(IDLE)).run("--timeout", "0.005", "add", code=1)
+    assert done.document["reason"].startswith("timeout"), done
+    assert "syntax" not in json.dumps(done.document), done

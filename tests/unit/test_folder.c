@@ -625,6 +625,50 @@ static void one_that_is_not_needed_leaves_nothing(void **state)
     assert_null(folder);
 }
 
+/* ---- what a killed maker left ---------------------------------------------------------------- */
+
+/* A folder in runs/ that was last touched so many seconds ago, with a file in it or none. */
+static void leave_folder(struct place *place, const char *name, const char *file, int age_s)
+{
+    struct timespec times[2];
+    char path[PATH_MAX];
+
+    (void)snprintf(path, sizeof(path), "runs/%s", name);
+    assert_int_equal(mkdirat(place->fd, path, 0700), 0);
+    if (file) {
+        (void)snprintf(path, sizeof(path), "runs/%s/%s", name, file);
+        place_write(place, path, "x", 1);
+        (void)snprintf(path, sizeof(path), "runs/%s", name);
+    }
+    times[0].tv_sec = times[1].tv_sec = time(NULL) - age_s;
+    times[0].tv_nsec = times[1].tv_nsec = 0;
+    assert_int_equal(utimensat(AT_FDCWD, place_path(place, path), times, 0), 0);
+}
+
+static void a_folder_whose_maker_was_killed_goes_with_the_next(void **state)
+{
+    struct place *place = *state;
+    char draft[64];
+    char id[ID_SIZE];
+    struct folder *folder;
+
+    assert_int_equal(id_make('f', id), 0);
+    (void)snprintf(draft, sizeof(draft), ".glovebox-%s", id);
+    assert_int_equal(mkdirat(place->fd, "runs", 0700), 0);
+    leave_folder(place, "run_empty", NULL, 100);
+    leave_folder(place, "run_draft", draft, 100);
+    leave_folder(place, "run_known", "objective.txt", 100);
+    leave_folder(place, "run_fresh", draft, 1);
+    leave_folder(place, "others", draft, 100);
+    folder = make_folder(place);
+    assert_false(place_has(place, "runs/run_empty"));
+    assert_false(place_has(place, "runs/run_draft"));
+    assert_true(place_has(place, "runs/run_known"));
+    assert_true(place_has(place, "runs/run_fresh"));
+    assert_true(place_has(place, "runs/others"));
+    folder_close(&folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -644,6 +688,7 @@ int main(void)
         IN_PLACE(a_long_line_is_compared_to_its_end),
         IN_PLACE(threads_write_side_by_side),
         IN_PLACE(one_that_is_not_needed_leaves_nothing),
+        IN_PLACE(a_folder_whose_maker_was_killed_goes_with_the_next),
         IN_QUICK_PLACE(killed_at_any_moment_every_file_is_whole),
         IN_QUICK_PLACE(a_full_disk_leaves_whole_files),
     };
