@@ -6,6 +6,7 @@
  * Keys are struct endpoint_hints' fields, besides api, call_ms and total_ms.  What a verb finds is
  * one line of JSON on stdout; an error is one too, with its code's name, and exit status 1. */
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -395,16 +397,25 @@ static int do_build(struct driver *d)
 
 /* ---- attach: stdin and stdout are the container's ---- */
 
+struct feeding {
+    int fd;
+    int stop_fd; /* readable: enough */
+};
+
 static void *feed(void *user)
 {
-    int fd = *(const int *)user;
+    const struct feeding *feeding = user;
+    struct pollfd fds[] = { { .fd = STDIN_FILENO, .events = POLLIN },
+                            { .fd = feeding->stop_fd, .events = POLLIN } };
     char bytes[65536];
-    ssize_t n;
+    ssize_t n = 1;
 
-    while ((n = read(STDIN_FILENO, bytes, sizeof(bytes))) > 0)
-        if (fd_write_full(fd, bytes, (size_t)n) < 0)
+    while (n > 0 && poll(fds, N_ELEMENTS(fds), -1) > 0 && !fds[1].revents) {
+        n = read(STDIN_FILENO, bytes, sizeof(bytes));
+        if (n > 0 && fd_write_full(feeding->fd, bytes, (size_t)n) < 0)
             break;
-    (void)shutdown(fd, SHUT_WR);
+    }
+    (void)shutdown(feeding->fd, SHUT_WR);
     return NULL;
 }
 
@@ -415,6 +426,7 @@ static int do_attach(struct driver *d)
     cleanup_close int fd = -1;
     char said[ATTACH_SAID_MAX];
     char bytes[65536];
+    struct feeding feeding;
     pthread_t feeder;
     ssize_t n;
     int r = attach_open(d->engine, arg(d, 0), getenv("DRIVER_TTY"), &attach, &fd, d->err);
@@ -425,8 +437,9 @@ static int do_attach(struct driver *d)
         attach_close(&attach);
         return r;
     }
+    feeding = (struct feeding){ fd, eventfd(0, EFD_CLOEXEC) };
     (void)signal(SIGPIPE, SIG_IGN);
-    if (pthread_create(&feeder, NULL, feed, &fd) != 0)
+    if (pthread_create(&feeder, NULL, feed, &feeding) != 0)
         abort();
     while ((n = read(fd, bytes, sizeof(bytes))) > 0)
         if (fd_write_full(STDOUT_FILENO, bytes, (size_t)n) < 0)
@@ -434,7 +447,7 @@ static int do_attach(struct driver *d)
     (void)attach_said(attach, said, sizeof(said));
     r = attach_fault(attach);
     (void)fprintf(stderr, "said: %s\nfault: %d\n", said, r);
-    (void)pthread_cancel(feeder);
+    (void)eventfd_write(feeding.stop_fd, 1);
     (void)pthread_join(feeder, NULL);
     attach_close(&attach);
     return r < 0 ? gb_fail(d->err, r, GB_BLAME_PEER, "the stream broke") : 0;
