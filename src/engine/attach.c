@@ -2,6 +2,7 @@
 /* engine/attach.c - a container's stdin and stdout as one plain socket. */
 #include "engine/attach.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -348,8 +349,10 @@ int attach_open(struct engine *engine, const char *container, bool is_tty, struc
     cleanup_close int fd = -1;
     int r = make(is_tty, &attach, &fd, err);
 
-    if (r == 0)
-        r = take_over(engine, container, &attach->hijack, err);
+    if (r < 0)
+        return r;
+    assert(attach);
+    r = take_over(engine, container, &attach->hijack, err);
     if (r == 0)
         r = start(attach, err);
     if (r < 0)

@@ -22,10 +22,12 @@ void refusal_line(const char *text, size_t len, char line[static REFUSAL_MAX])
     for (size_t i = 0; i < len && used + 1 < REFUSAL_MAX; i++) {
         unsigned char c = (unsigned char)text[i];
 
+        line[used] = text[i];
         if (c == '\n' || c == '\r' || c == '\t')
-            line[used++] = ' ';
-        else
-            line[used++] = c < ' ' || c == 0x7f ? '?' : (char)c;
+            line[used] = ' ';
+        else if (c < ' ' || c == 0x7f)
+            line[used] = '?';
+        used++;
     }
     line[used] = '\0';
 }
