@@ -204,7 +204,8 @@ struct crate_ops;
 
 struct box_get_spec {
     const char *dir;
-    const char *path; /* one file or tree below dir; "" for all of it */
+    const char *path; /* one file below dir; "" for all of it */
+    bool is_tree;     /* path is a directory, and what lies below it is wanted */
     bool is_listing;
     bool has_since; /* only what changed after `since` */
     uint64_t since;
@@ -215,6 +216,25 @@ struct box_get_spec {
 /* Regular files below a directory, told to ops (wire/crate.h) as they come. */
 int box_get(struct box *box, const struct box_get_spec *spec, const struct crate_ops *ops,
             void *user, struct gb_err *err);
+
+struct listing_entry;
+
+struct box_list_spec {
+    const char *dir;
+    const char *path; /* below dir; "" is dir itself */
+    bool is_self;     /* the thing itself, under the name ".", and not what is in it */
+    uint64_t max_entries;
+};
+
+/* What lies in a directory (wire/listing.h), told to entry() as it comes; negative: enough. */
+int box_list(struct box *box, const struct box_list_spec *spec,
+             int (*entry)(void *user, const struct listing_entry *entry), void *user,
+             struct gb_err *err);
+
+/* Removes a path below dir as the run user; is_tree: a directory with all that is in it.  *ret_n is
+ * how many names are gone. */
+int box_remove(struct box *box, const char *dir, const char *path, bool is_tree, uint64_t *ret_n,
+               struct gb_err *err);
 
 /* ---- for backends --------------------------------------------------------------------------- */
 

@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "box/box.h"
 #include "box/link.h"
+#include "box/take.h"
 #include "wire/crate.h"
 #include "wire/msg.h"
 
@@ -179,34 +180,6 @@ int box_put(struct box *box, const char *dir, const struct box_file *files, size
 
 /* ---- out ------------------------------------------------------------------------------------ */
 
-struct receiver {
-    struct crate_reader reader;
-    int code;       /* first failure */
-    uint64_t total; /* bytes that came */
-    bool is_finished;
-};
-
-static void receive_data(void *user, const uint8_t *bytes, size_t len)
-{
-    struct receiver *receiver = user;
-
-    receiver->total += len;
-    if (receiver->code == 0)
-        receiver->code = crate_reader_feed(&receiver->reader, bytes, len);
-}
-
-static void receive_fin(void *user)
-{
-    struct receiver *receiver = user;
-
-    receiver->is_finished = true;
-}
-
-static const struct channel_ops receive_ops = {
-    .data = receive_data,
-    .fin = receive_fin,
-};
-
 static int get_refused(int code, const struct box_get_spec *spec, struct gb_err *err)
 {
     const char *what = spec->path[0] ? spec->path : spec->dir;
@@ -228,79 +201,42 @@ static uint64_t crate_most(const struct box_get_spec *spec)
     return spec->is_listing ? heads : heads + spec->max_bytes;
 }
 
-/* Takes the crate to its end, also when its reader failed: what is not taken would stay in the
- * box, and so would the process that wants to send it. */
-static int get_crate(struct link *link, struct receiver *receiver, uint32_t seq,
-                     const struct box_get_spec *spec, struct gb_err *err)
+static int feed_crate(void *user, const uint8_t *bytes, size_t len)
 {
-    uint64_t stall_ns = clock_after_ms(STALL_MS);
-    uint64_t value;
-    uint32_t where = 0;
-
-    while (!receiver->is_finished) {
-        uint64_t before = receiver->total;
-        /* A refusal comes without data; an OK comes behind the last of it. */
-        int r = link_answer(link, seq, &value, &where);
-
-        if (r != 0)
-            return get_refused(r < 0 ? r : -EPROTO, spec, err);
-        r = link_pump(link, stall_ns, NULL, 0, err);
-        if (r < 0)
-            return r;
-        if (receiver->total > crate_most(spec))
-            return get_refused(-EFBIG, spec, err);
-        if (receiver->total != before)
-            stall_ns = clock_after_ms(STALL_MS);
-        else if (clock_poll_ms(stall_ns) == 0)
-            return gb_fail(err, -ETIMEDOUT, GB_BLAME_PEER, "the box sends no more files");
-    }
-    return 0;
-}
-
-static int get_wait(struct link *link, struct receiver *receiver, uint32_t seq,
-                    const struct box_get_spec *spec, struct gb_err *err)
-{
-    uint64_t value;
-    uint32_t where = 0;
-    int r = get_crate(link, receiver, seq, spec, err);
-
-    if (r < 0)
-        return r;
-    r = link_await(link, seq, clock_after_ms(STALL_MS), &value, &where, err);
-    if (receiver->code < 0)
-        return get_refused(receiver->code, spec, err);
-    if (r < 0)
-        return where ? get_refused(r, spec, err) : r;
-    return crate_reader_is_complete(&receiver->reader) ? 0 : get_refused(-EPROTO, spec, err);
+    return crate_reader_feed(user, bytes, len);
 }
 
 int box_get(struct box *box, const struct box_get_spec *spec, const struct crate_ops *ops,
             void *user, struct gb_err *err)
 {
-    struct link *link = box_link(box);
-    struct receiver receiver = { 0 };
+    struct crate_reader reader;
     struct msg_get get = {
-        .flags = (spec->is_listing ? GET_FLAG_LIST : 0) | (spec->has_since ? GET_FLAG_CHANGED : 0),
+        .flags = (spec->is_listing ? GET_FLAG_LIST : 0) | (spec->has_since ? GET_FLAG_CHANGED : 0) |
+                 (spec->is_tree ? GET_FLAG_TREE : 0),
         .max_files = (uint32_t)spec->max_files,
         .max_bytes = spec->max_bytes,
         .since = spec->since,
         .dir = spec->dir,
         .path = spec->path,
     };
-    uint32_t seq;
+    struct box_take take = {
+        .type = MSG_GET,
+        .msg = &get,
+        .channel = &get.channel,
+        .most = crate_most(spec),
+        .feed = feed_crate,
+        .user = &reader,
+    };
+    bool is_refused = false;
     int r;
 
-    crate_reader_init(&receiver.reader, ops, user,
+    crate_reader_init(&reader, ops, user,
                       (struct crate_caps){ .files = spec->max_files, .bytes = spec->max_bytes },
                       spec->is_listing);
-    get.channel = link_channel_open(link, &receive_ops, &receiver);
-    if (!get.channel)
-        return gb_fail(err, -EBUSY, GB_BLAME_BUG, "no free channel");
-    r = box_settle(box, err);
-    if (r == 0)
-        r = link_request(link, MSG_GET, &get, NULL, 0, &seq, err);
-    if (r == 0)
-        r = get_wait(link, &receiver, seq, spec, err);
-    link_channel_close(link, get.channel);
-    return r;
+    r = box_take(box, &take, &is_refused, err);
+    if (r == 0 && !crate_reader_is_complete(&reader)) {
+        is_refused = true;
+        r = -EPROTO;
+    }
+    return is_refused ? get_refused(r, spec, err) : r;
 }

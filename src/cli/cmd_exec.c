@@ -299,7 +299,7 @@ static int take_files(const struct given *given, struct store *store, struct gb_
         if (r == 0) {
             store->n_texts++;
             args->n_files++;
-            r = exec_check_place(store->files[i].box, given->workdir, err);
+            r = exec_check_place("--file", store->files[i].box, given->workdir, err);
         }
     }
     for (size_t i = 0; r == 0 && i < given->outs.n; i++) {

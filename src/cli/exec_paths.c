@@ -171,7 +171,7 @@ static bool is_below(const char *path, const char *dir)
     return path_is_in(path, dir) && strcmp(path, dir) != 0;
 }
 
-int exec_check_place(const char *box, const char *workdir, struct gb_err *err)
+int exec_check_place(const char *what, const char *box, const char *workdir, struct gb_err *err)
 {
     cleanup_buf struct buf places = BUF_INIT(1024);
 
@@ -183,9 +183,9 @@ int exec_check_place(const char *box, const char *workdir, struct gb_err *err)
         (void)buf_printf(&places, "%s%s", places.len ? ", " : "", *dir);
     }
     return gb_fail(err, -EROFS, GB_BLAME_CALLER,
-                   "--file: nothing can be put at '%.200s' of the box" GB_REMEDY
+                   "%.200s: nothing can be put at '%.200s' of the box" GB_REMEDY
                    "name a path below the working directory, or below one of %s",
-                   box, places.data ? places.data : "");
+                   what, box, places.data ? places.data : "");
 }
 
 bool exec_place_in(const char *file, const char *dir, char ret[static PATH_MAX])

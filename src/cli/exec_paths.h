@@ -18,8 +18,8 @@ int exec_parse_file(const char *arg, struct exec_file *ret, char **ret_text, str
 int exec_parse_out(const char *arg, bool is_json, struct exec_out *ret, char **ret_text,
                    struct gb_err *err);
 
-/* Refuses a path in the box where nothing can be put; workdir may be NULL. */
-int exec_check_place(const char *box, const char *workdir, struct gb_err *err);
+/* Refuses a path in the box where nothing can be put; workdir may be NULL.  what: "--file". */
+int exec_check_place(const char *what, const char *box, const char *workdir, struct gb_err *err);
 
 /* Does the file lie in the directory?  Then its path below it. */
 bool exec_place_in(const char *file, const char *dir, char ret[static PATH_MAX]);

@@ -33,8 +33,7 @@
 enum child_kind {
     CHILD_NONE,
     CHILD_RUN,
-    CHILD_PUT,
-    CHILD_GET,
+    CHILD_PORTER,
 };
 
 /* What a child says up its report pipe; the end of the pipe without it means that exec went
@@ -54,7 +53,7 @@ struct child {
     pid_t pid;        /* 0 once reaped */
     int report_fd;    /* -1 once read */
     bool has_report;  /* a report, not just the end of the pipe */
-    uint32_t channel; /* GET: whose FIN the answer waits for */
+    uint32_t channel; /* of a porter that sends: whose FIN the answer waits for; else 0 */
     uint64_t started_ns;
     int status_fd; /* RUN apart: how the program ended, told by its init; else -1 */
     struct report report;

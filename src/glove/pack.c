@@ -21,20 +21,10 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/sys.h"
+#include "glove/level.h"
 #include "wire/crate.h"
 
-#define DEPTH_MAX    64
-#define ENTRIES_SIZE 4096
-
-#define GET_FLAGS (uint32_t)(GET_FLAG_LIST | GET_FLAG_CHANGED)
-
-struct level {
-    int fd;
-    size_t path_len; /* of the directory itself */
-    size_t start;    /* entries not yet looked at: [start, end) */
-    size_t end;
-    _Alignas(8) uint8_t entries[ENTRIES_SIZE];
-};
+#define GET_FLAGS (uint32_t)(GET_FLAG_LIST | GET_FLAG_CHANGED | GET_FLAG_TREE)
 
 struct packer {
     const struct msg_get *get;
@@ -42,7 +32,8 @@ struct packer {
     uint64_t files;
     uint64_t bytes;
     size_t depth;
-    struct level levels[DEPTH_MAX];
+    struct level levels[LEVELS_MAX];
+    size_t path_lens[LEVELS_MAX];  /* of the directories themselves */
     char path[CRATE_PATH_MAX + 1]; /* of the present entry, relative to dir */
     uint8_t data[WIRE_PAYLOAD_MAX];
 };
@@ -133,20 +124,11 @@ static bool may_pass_over(int error)
 
 static int enter(struct packer *p, int dir_fd, const char *name)
 {
-    struct level *level;
-    int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int r = p->depth == LEVELS_MAX ? -ENAMETOOLONG : level_open(&p->levels[p->depth], dir_fd, name);
 
-    if (fd < 0)
-        return -errno;
-    if (p->depth == DEPTH_MAX) {
-        close(fd);
-        return -ENAMETOOLONG;
-    }
-    level = &p->levels[p->depth++];
-    level->fd = fd;
-    level->path_len = strlen(p->path);
-    level->start = 0;
-    level->end = 0;
+    if (r < 0)
+        return r;
+    p->path_lens[p->depth++] = strlen(p->path);
     return 0;
 }
 
@@ -178,38 +160,12 @@ static int pack_entry(struct packer *p, int dir_fd, const char *name, uint8_t ty
     return type == DT_REG ? pack_file(p, dir_fd, name) : 0;
 }
 
-/* NULL at the end of the directory; a directory that was removed has ended. */
-static const struct sys_dirent *next_entry(struct level *level, int *ret_error)
-{
-    const struct sys_dirent *entry;
-
-    *ret_error = 0;
-    if (level->start == level->end) {
-        ssize_t n = sys_getdents64(level->fd, level->entries, sizeof(level->entries));
-
-        if (n < 0 && errno != ENOENT)
-            *ret_error = -errno;
-        if (n <= 0)
-            return NULL;
-        level->start = 0;
-        level->end = (size_t)n;
-    }
-    entry = (const struct sys_dirent *)(const void *)(level->entries + level->start);
-    level->start += entry->size;
-    return entry;
-}
-
-static bool is_dot(const char *name)
-{
-    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
-}
-
 static int walk(struct packer *p)
 {
     while (p->depth > 0) {
         struct level *level = &p->levels[p->depth - 1];
         int r;
-        const struct sys_dirent *entry = next_entry(level, &r);
+        const struct sys_dirent *entry = level_next(level, &r);
 
         if (r < 0)
             return r;
@@ -218,9 +174,7 @@ static int walk(struct packer *p)
             p->depth--;
             continue;
         }
-        if (is_dot(entry->name))
-            continue;
-        r = path_push(p, level->path_len, entry->name);
+        r = path_push(p, p->path_lens[p->depth - 1], entry->name);
         if (r == 0)
             r = pack_entry(p, level->fd, entry->name, entry->type);
         if (r < 0 && !may_pass_over(r))
@@ -268,6 +222,23 @@ static int pack_all(struct packer *p, int dir_fd)
     return r < 0 ? r : walk(p);
 }
 
+static int pack_tree(struct packer *p, int dir_fd)
+{
+    cleanup_close int tree_fd = -1;
+
+    if (!path_is_below(p->get->path))
+        return -EINVAL;
+    tree_fd = dir_open_beneath(dir_fd, p->get->path, 0);
+    return tree_fd < 0 ? tree_fd : pack_all(p, tree_fd);
+}
+
+static int pack_any(struct packer *p, int dir_fd)
+{
+    if (!p->get->path[0])
+        return pack_all(p, dir_fd);
+    return p->get->flags & GET_FLAG_TREE ? pack_tree(p, dir_fd) : pack_one(p, dir_fd);
+}
+
 int pack(const struct msg_get *get, int pipe_fd, uint64_t *ret_files, enum glove_step *ret_step)
 {
     static struct packer packer;
@@ -284,7 +255,7 @@ int pack(const struct msg_get *get, int pipe_fd, uint64_t *ret_files, enum glove
     dir_fd = open(get->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (dir_fd < 0)
         return -errno;
-    r = get->path[0] ? pack_one(p, dir_fd) : pack_all(p, dir_fd);
+    r = pack_any(p, dir_fd);
     if (r == 0)
         r = send_head(p, "", NULL);
     *ret_files = p->files;

@@ -11,16 +11,19 @@
 #include "glove/child.h"
 #include "glove/glove.h"
 #include "glove/landlock.h"
+#include "glove/list.h"
 #include "glove/pack.h"
 #include "glove/reap.h"
+#include "glove/remove.h"
 #include "glove/unpack.h"
 
-/* A PUT or GET that is being started. */
+/* A request that is being started. */
 struct errand {
     struct glove *glove;
-    enum child_kind kind;
+    int (*carry)(const void *msg, int pipe_fd, uint64_t *ret_value, enum glove_step *ret_step);
     uint32_t seq;
-    uint32_t number; /* of the channel */
+    uint32_t number; /* of the channel, 0: it has none */
+    bool is_in;      /* the channel leads into the box */
     const void *msg;
     struct channel *channel;
 };
@@ -47,6 +50,28 @@ static int become_porter(const struct glove *glove, int pipe_fd, int report_fd,
     return fd_close_from(3, keep, 2);
 }
 
+static int carry_put(const void *msg, int pipe_fd, uint64_t *ret_value, enum glove_step *ret_step)
+{
+    return unpack(msg, pipe_fd, ret_value, ret_step);
+}
+
+static int carry_get(const void *msg, int pipe_fd, uint64_t *ret_value, enum glove_step *ret_step)
+{
+    return pack(msg, pipe_fd, ret_value, ret_step);
+}
+
+static int carry_list(const void *msg, int pipe_fd, uint64_t *ret_value, enum glove_step *ret_step)
+{
+    return list(msg, pipe_fd, ret_value, ret_step);
+}
+
+static int carry_remove(const void *msg, int pipe_fd, uint64_t *ret_value,
+                        enum glove_step *ret_step)
+{
+    (void)pipe_fd;
+    return remove_path(msg, ret_value, ret_step);
+}
+
 static void carry(const struct errand *errand, int pipe_fd, int report_fd)
     __attribute__((noreturn));
 
@@ -56,10 +81,8 @@ static void carry(const struct errand *errand, int pipe_fd, int report_fd)
     uint64_t value = 0;
     int r = become_porter(errand->glove, pipe_fd, report_fd, &step);
 
-    if (r == 0 && errand->kind == CHILD_PUT)
-        r = unpack(errand->msg, pipe_fd, &value, &step);
-    else if (r == 0)
-        r = pack(errand->msg, pipe_fd, &value, &step);
+    if (r == 0)
+        r = errand->carry(errand->msg, pipe_fd, &value, &step);
     child_report(report_fd, step, -r, value);
 }
 
@@ -78,11 +101,12 @@ static int start(struct errand *errand, enum glove_step *ret_step)
     if (!glove->limits.is_set)
         return -EINVAL;
     *ret_step = GLOVE_STEP_PIPE;
-    r = channel_pipe(&glove->channels, errand->channel, glove->setup.uid, glove->setup.gid,
-                     &pipe_fd);
+    r = errand->channel ? channel_pipe(&glove->channels, errand->channel, glove->setup.uid,
+                                       glove->setup.gid, &pipe_fd)
+                        : 0;
     if (r < 0)
         return r;
-    child = child_add(glove, errand->kind, errand->seq, &report_fd);
+    child = child_add(glove, CHILD_PORTER, errand->seq, &report_fd);
     if (!child)
         return -EAGAIN;
     *ret_step = GLOVE_STEP_FORK;
@@ -94,7 +118,7 @@ static int start(struct errand *errand, enum glove_step *ret_step)
         return pid;
     }
     child->pid = pid;
-    child->channel = errand->number;
+    child->channel = errand->is_in ? 0 : errand->number;
     return 0;
 }
 
@@ -102,18 +126,19 @@ static int porter_start(struct errand *errand)
 {
     struct glove *glove = errand->glove;
     enum glove_step step = GLOVE_STEP_REQUEST;
-    bool is_put = errand->kind == CHILD_PUT;
-    int r = channel_open(&glove->channels, errand->number, is_put ? CHANNEL_IN : CHANNEL_OUT,
-                         &errand->channel);
+    int r = 0;
 
+    if (errand->number)
+        r = channel_open(&glove->channels, errand->number, errand->is_in ? CHANNEL_IN : CHANNEL_OUT,
+                         &errand->channel);
     if (r < 0)
         return r;
     r = start(errand, &step);
     if (r == 0)
         return 0;
-    if (is_put)
+    if (errand->channel && errand->is_in)
         channel_abandon(errand->channel);
-    else if (channel_finish(errand->channel, &glove->link) < 0)
+    else if (errand->channel && channel_finish(errand->channel, &glove->link) < 0)
         return -ENOBUFS;
     return link_error(&glove->link, errand->seq, -r, step);
 }
@@ -123,13 +148,14 @@ int porter_put(struct glove *glove, const void *msg)
     const struct msg_put *put = msg;
     struct errand errand = {
         .glove = glove,
-        .kind = CHILD_PUT,
+        .carry = carry_put,
         .seq = put->seq,
         .number = put->channel,
+        .is_in = true,
         .msg = msg,
     };
 
-    return porter_start(&errand);
+    return put->channel ? porter_start(&errand) : -EPROTO;
 }
 
 int porter_get(struct glove *glove, const void *msg)
@@ -137,9 +163,36 @@ int porter_get(struct glove *glove, const void *msg)
     const struct msg_get *get = msg;
     struct errand errand = {
         .glove = glove,
-        .kind = CHILD_GET,
+        .carry = carry_get,
         .seq = get->seq,
         .number = get->channel,
+        .msg = msg,
+    };
+
+    return get->channel ? porter_start(&errand) : -EPROTO;
+}
+
+int porter_list(struct glove *glove, const void *msg)
+{
+    const struct msg_list *list = msg;
+    struct errand errand = {
+        .glove = glove,
+        .carry = carry_list,
+        .seq = list->seq,
+        .number = list->channel,
+        .msg = msg,
+    };
+
+    return list->channel ? porter_start(&errand) : -EPROTO;
+}
+
+int porter_remove(struct glove *glove, const void *msg)
+{
+    const struct msg_remove *request = msg;
+    struct errand errand = {
+        .glove = glove,
+        .carry = carry_remove,
+        .seq = request->seq,
         .msg = msg,
     };
 

@@ -197,9 +197,9 @@ int reap_settle(struct glove *glove)
     for (size_t i = 0; r == 0 && i < CHILDREN_MAX; i++) {
         struct child *child = &glove->children[i];
 
-        if (child->pid != 0 || (child->kind != CHILD_PUT && child->kind != CHILD_GET))
+        if (child->pid != 0 || child->kind != CHILD_PORTER)
             continue;
-        if (child->kind == CHILD_PUT || !channel_find(&glove->channels, child->channel))
+        if (child->channel == 0 || !channel_find(&glove->channels, child->channel))
             r = answer_porter(glove, child);
     }
     return r;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* glove/reap.h - the children of the glove: their table, their reports, their ends.
  *
- *    RUN       report or exec ──► OK or ERROR;  reaped ──► EXIT (only after OK)
- *    PUT       reaped ──► OK or ERROR
- *    GET       reaped and FIN sent ──► OK or ERROR
+ *    RUN           report or exec ──► OK or ERROR;  reaped ──► EXIT (only after OK)
+ *    PUT, REMOVE   reaped ──► OK or ERROR
+ *    GET, LIST     reaped and FIN sent ──► OK or ERROR
  *
  * PID 1 is also the parent of every orphan of the box; those are reaped and forgotten.
  */

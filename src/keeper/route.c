@@ -25,6 +25,8 @@ union message {
     struct msg_kill kill;
     struct msg_put put;
     struct msg_get get;
+    struct msg_list list;
+    struct msg_remove remove;
     struct msg_ping ping;
     struct msg_ok ok;
     struct msg_error error;
@@ -322,6 +324,16 @@ static int on_get(struct keeper *k, struct keeper_client *c, union message *msg)
     return carry(k, c, MSG_GET, &msg->get.seq, &msg->get.channel, msg);
 }
 
+static int on_list(struct keeper *k, struct keeper_client *c, union message *msg)
+{
+    return carry(k, c, MSG_LIST, &msg->list.seq, &msg->list.channel, msg);
+}
+
+static int on_remove(struct keeper *k, struct keeper_client *c, union message *msg)
+{
+    return forward(k, c, MSG_REMOVE, &msg->remove.seq, msg);
+}
+
 static int on_ping(struct keeper *k, struct keeper_client *c, union message *msg)
 {
     return forward(k, c, MSG_PING, &msg->ping.seq, msg);
@@ -336,9 +348,10 @@ static const struct {
     uint8_t type;
     int (*handle)(struct keeper *k, struct keeper_client *c, union message *msg);
 } requests[] = {
-    { MSG_HELLO, on_hello }, { MSG_RUN, on_run },     { MSG_SIGNAL, on_signal },
-    { MSG_KILL, on_kill },   { MSG_PUT, on_put },     { MSG_GET, on_get },
-    { MSG_PING, on_ping },   { MSG_USAGE, on_usage },
+    { MSG_HELLO, on_hello },   { MSG_RUN, on_run },     { MSG_SIGNAL, on_signal },
+    { MSG_KILL, on_kill },     { MSG_PUT, on_put },     { MSG_GET, on_get },
+    { MSG_PING, on_ping },     { MSG_USAGE, on_usage }, { MSG_LIST, on_list },
+    { MSG_REMOVE, on_remove },
 };
 
 /* A request that was refused has no route: what was sent right behind it is thrown away. */

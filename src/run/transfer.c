@@ -94,8 +94,10 @@ int transfer_in(struct box *box, const struct run_request *request, uint64_t *re
                 struct gb_err *err)
 {
     struct workspace_in in = {
+        .what = "the workspace",
         .host_dir = request->workspace,
         .box_dir = request->workdir,
+        .prefix = "",
         .limits = &request->box->limits,
     };
     int r = 0;
@@ -176,19 +178,15 @@ static int explain(int code, struct gb_err *err)
     return code;
 }
 
-static int get_output(struct box *box, const struct run_request *request,
-                      const struct run_output *output, struct gb_err *err)
+int transfer_get(struct box *box, const struct transfer_file *file, struct gb_err *err)
 {
-    bool is_absolute = output->target[0] == '/';
     struct gb_err inner = { 0 };
-    struct single single = { .host = output->host,
-                             .want = output->target + is_absolute,
-                             .err = &inner };
+    struct single single = { .host = file->host, .want = file->path, .err = &inner };
     struct box_get_spec spec = {
-        .dir = is_absolute ? "/" : request->workdir,
-        .path = single.want,
+        .dir = file->dir,
+        .path = file->path,
         .max_files = 1,
-        .max_bytes = request->box->limits.disk_bytes,
+        .max_bytes = file->max_bytes,
     };
     int r = box_get(box, &spec, &single_ops, &single, err);
 
@@ -200,6 +198,21 @@ static int get_output(struct box *box, const struct run_request *request,
         *err = inner;
     else if (r < 0)
         r = explain(r, err);
+    return r;
+}
+
+static int get_output(struct box *box, const struct run_request *request,
+                      const struct run_output *output, struct gb_err *err)
+{
+    bool is_absolute = output->target[0] == '/';
+    struct transfer_file file = {
+        .dir = is_absolute ? "/" : request->workdir,
+        .path = output->target + is_absolute,
+        .host = output->host,
+        .max_bytes = request->box->limits.disk_bytes,
+    };
+    int r = transfer_get(box, &file, err);
+
     return r < 0 ? gb_wrap(err, r, "--out %s", output->target) : 0;
 }
 
@@ -278,8 +291,10 @@ int transfer_out(struct box *box, const struct run_request *request, uint64_t ma
                  struct run_result *result, struct gb_err *err)
 {
     const struct workspace_back back = {
+        .what = "--workspace",
         .host_dir = request->workspace,
         .box_dir = request->workdir,
+        .path = "",
         .source = source_of(request),
         .mark = mark,
         .max_files = FILES_MAX,

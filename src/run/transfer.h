@@ -23,6 +23,16 @@ int transfer_check(const struct run_request *request, struct gb_err *err);
 int transfer_in(struct box *box, const struct run_request *request, uint64_t *ret_mark,
                 struct gb_err *err);
 
+/* One regular file out of the box: `path` below `dir`, saved at the caller's own path `host`. */
+struct transfer_file {
+    const char *dir;
+    const char *path;
+    const char *host;
+    uint64_t max_bytes;
+};
+
+int transfer_get(struct box *box, const struct transfer_file *file, struct gb_err *err);
+
 /* The outputs, the changed files of the workspace, and the list of files for the result.  All is
  * tried as long as there is a box: the first failure is the error, others are notes. */
 int transfer_out(struct box *box, const struct run_request *request, uint64_t mark,

@@ -66,11 +66,11 @@ static int batch_add(struct walker *w, int dir_fd, const char *name, const char 
     int r;
 
     if (fd < 0 || fstat(fd, &st) < 0)
-        return gb_fail_sys(w->err, "reading '%s' of the workspace", path);
+        return gb_fail_sys(w->err, "reading '%s' of %s", path, w->in->what);
     if (!S_ISREG(st.st_mode))
         return 0;
     if (++w->total > WORKSPACE_FILES_MAX)
-        return gb_fail(w->err, -EFBIG, GB_BLAME_CALLER, "the workspace has more than %d files",
+        return gb_fail(w->err, -EFBIG, GB_BLAME_CALLER, "%s has more than %d files", w->in->what,
                        WORKSPACE_FILES_MAX);
     w->used += room_of((uint64_t)st.st_size);
     r = room_check(w->in->limits, w->used, w->in->used_shared, w->err);
@@ -78,7 +78,7 @@ static int batch_add(struct walker *w, int dir_fd, const char *name, const char 
         return r;
     w->paths[w->n] = strdup(path);
     if (!w->paths[w->n])
-        return gb_fail(w->err, -ENOMEM, GB_BLAME_HOST, "no memory for the workspace");
+        return gb_fail(w->err, -ENOMEM, GB_BLAME_HOST, "no memory for files");
     w->files[w->n] = (struct box_file){
         .path = w->paths[w->n],
         .mode = st.st_mode & 0100 ? 0755 : 0644,
@@ -116,21 +116,21 @@ static int walk_entry(struct walker *w, int dir_fd, const struct dirent *entry, 
         return 0;
     if (snprintf(path, sizeof(path), "%s%s%s", prefix, prefix[0] ? "/" : "", entry->d_name) >=
         PATH_MAX)
-        return gb_fail(w->err, -ENAMETOOLONG, GB_BLAME_CALLER,
-                       "a path of the workspace is too long");
+        return gb_fail(w->err, -ENAMETOOLONG, GB_BLAME_CALLER, "a path of %s is too long",
+                       w->in->what);
     kind = kind_of(dir_fd, entry);
     if (kind < 0)
-        return gb_fail_sys(w->err, "reading '%s' of the workspace", path);
+        return gb_fail_sys(w->err, "reading '%s' of %s", path, w->in->what);
     if (kind == DT_REG)
         return batch_add(w, dir_fd, entry->d_name, path);
     if (kind != DT_DIR)
         return 0; /* links, pipes, sockets and devices do not travel */
     if (depth == WORKSPACE_DEPTH_MAX)
-        return gb_fail(w->err, -ELOOP, GB_BLAME_CALLER, "the workspace is deeper than %d levels",
+        return gb_fail(w->err, -ELOOP, GB_BLAME_CALLER, "%s is deeper than %d levels", w->in->what,
                        WORKSPACE_DEPTH_MAX);
     child = openat(dir_fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (child < 0)
-        return gb_fail_sys(w->err, "opening '%s' of the workspace", path);
+        return gb_fail_sys(w->err, "opening '%s' of %s", path, w->in->what);
     return walk(w, child, path, depth + 1);
 }
 
@@ -144,7 +144,7 @@ static int walk(struct walker *w, int dir_fd, const char *prefix, unsigned depth
 
     if (!dir) {
         close(dir_fd);
-        return gb_fail_sys(w->err, "reading the workspace");
+        return gb_fail_sys(w->err, "reading %s", w->in->what);
     }
     while (r == 0 && (entry = readdir(dir)) != NULL)
         r = walk_entry(w, dirfd(dir), entry, prefix, depth);
@@ -157,8 +157,8 @@ static int walk_from(struct walker *w, const char *host_dir)
     int fd = open(host_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     if (fd < 0)
-        return gb_fail_sys(w->err, "opening the workspace '%s'", host_dir);
-    return walk(w, fd, "", 0);
+        return gb_fail_sys(w->err, "opening '%s'", host_dir);
+    return walk(w, fd, w->in->prefix, 0);
 }
 
 int workspace_put(struct box *box, const struct workspace_in *in, uint64_t *ret_mark,
@@ -168,7 +168,7 @@ int workspace_put(struct box *box, const struct workspace_in *in, uint64_t *ret_
     int r;
 
     if (!w)
-        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for the workspace");
+        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for files");
     w->box = box;
     w->in = in;
     w->used = in->used;
@@ -197,7 +197,7 @@ struct keeper {
 };
 
 /* git runs hooks and obeys settings that lie there; some file systems know no case. */
-static bool is_git(const char *path)
+bool workspace_is_git(const char *path)
 {
     static const char name[] = ".git";
 
@@ -213,7 +213,7 @@ static bool is_skipped(struct keeper *keeper, const char *path)
 {
     if (keeper->back->source && strcmp(path, keeper->back->source) == 0)
         return true;
-    if (!is_git(path))
+    if (!workspace_is_git(path))
         return false;
     if (keeper->n_git++ == 0)
         run_result_add_note(keeper->result, "not copied back, because git would obey it: %s",
@@ -292,8 +292,8 @@ static int keep_told(struct keeper *keeper, int r, struct gb_err *err)
         return r;
     if (err)
         *err = keeper->first;
-    return gb_wrap(err, keeper->first.code, "--workspace: %u of %u files were not copied back",
-                   keeper->n_failed, keeper->n_failed + keeper->n_kept);
+    return gb_wrap(err, keeper->first.code, "%s: %u of %u files were not copied back",
+                   keeper->back->what, keeper->n_failed, keeper->n_failed + keeper->n_kept);
 }
 
 int workspace_get(struct box *box, const struct workspace_back *back, struct run_result *result,
@@ -303,7 +303,8 @@ int workspace_get(struct box *box, const struct workspace_back *back, struct run
     struct keeper keeper = { .back = back, .result = result, .base_fd = base };
     struct box_get_spec spec = {
         .dir = back->box_dir,
-        .path = "",
+        .path = back->path,
+        .is_tree = true,
         .has_since = back->mark != 0,
         .since = back->mark,
         .max_files = back->max_files,
@@ -312,7 +313,7 @@ int workspace_get(struct box *box, const struct workspace_back *back, struct run
     int r;
 
     if (base < 0)
-        return gb_fail_sys(err, "opening the workspace '%s'", back->host_dir);
+        return gb_fail_sys(err, "%s: opening '%s'", back->what, back->host_dir);
     r = box_get(box, &spec, &keep_ops, &keeper, err);
     if (keeper.is_open)
         save_abort(&keeper.save);

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct box;
@@ -18,8 +19,10 @@ struct run_result;
 #define WORKSPACE_DEPTH_MAX 32
 
 struct workspace_in {
+    const char *what; /* "the workspace", as failures call it */
     const char *host_dir;
     const char *box_dir;
+    const char *prefix; /* below box_dir: where the files go; "" for box_dir itself */
     const struct limits *limits;
     uint64_t used;        /* of the box's room (run/room.h), by files that come besides */
     uint64_t used_shared; /* … in shared memory */
@@ -29,8 +32,10 @@ int workspace_put(struct box *box, const struct workspace_in *in, uint64_t *ret_
                   struct gb_err *err);
 
 struct workspace_back {
+    const char *what; /* "--workspace", as failures call it */
     const char *host_dir;
     const char *box_dir;
+    const char *path;   /* a directory below box_dir; "" for box_dir itself */
     const char *source; /* below box_dir: the run's own, which does not come back; NULL */
     uint64_t mark;      /* only what changed since */
     uint64_t max_files;
@@ -41,3 +46,6 @@ struct workspace_back {
  * note for each of the first ones, and the error is the first one's. */
 int workspace_get(struct box *box, const struct workspace_back *back, struct run_result *result,
                   struct gb_err *err);
+
+/* Is it, or does it lie in, something that git obeys? */
+bool workspace_is_git(const char *path);

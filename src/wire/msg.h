@@ -98,6 +98,15 @@ enum counts_flags {
 enum get_flags {
     GET_FLAG_LIST = 1 << 0,    /* names and sizes, no contents */
     GET_FLAG_CHANGED = 1 << 1, /* only what changed after `since` */
+    GET_FLAG_TREE = 1 << 2,    /* path is a directory; the crate's paths lie below it */
+};
+
+enum list_flags {
+    LIST_FLAG_SELF = 1 << 0, /* the thing itself, not what is in it */
+};
+
+enum remove_flags {
+    REMOVE_FLAG_TREE = 1 << 0, /* with all that is in it */
 };
 
 enum plan_flags {

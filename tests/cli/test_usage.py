@@ -10,7 +10,8 @@ import pytest
 from calls import call, environment, refused
 from lib import place as places
 
-COMMANDS = ["run", "runs list", "runs show", "runs answer", "runs rm", "exec", "doctor", "models",
+COMMANDS = ["run", "runs list", "runs show", "runs answer", "runs rm", "exec", "box create", "box run",
+            "box put", "box get", "box ls", "box stat", "box rmfile", "box list", "box rm", "box prune", "doctor", "models",
             "config show", "config trust", "version"]
 
 

@@ -155,7 +155,7 @@ static inline bool evil_await(struct evil *evil, uint8_t type)
         evil->out = wire_get_u32(payload + 12);
         evil->errs = wire_get_u32(payload + 16);
     }
-    if (type == MSG_PUT || type == MSG_GET)
+    if (type == MSG_PUT || type == MSG_GET || type == MSG_LIST)
         evil->out = wire_get_u32(payload + 4);
     return true;
 }

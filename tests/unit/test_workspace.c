@@ -165,6 +165,8 @@ static int put(struct box *box, uint64_t *ret_mark)
     unsigned before = count_fds();
     const struct limits limits = { .memory_bytes = 100000, .disk_bytes = 50000000 };
     const struct workspace_in in = {
+        .what = "the workspace",
+        .prefix = "",
         .host_dir = dir_path,
         .box_dir = "/box",
         .limits = &limits,
@@ -313,14 +315,18 @@ static void a_workspace_that_is_not_there_is_an_error(void **state)
     uint64_t mark;
 
     (void)state;
-    assert_int_equal(
-        workspace_put(&box, &(struct workspace_in){ .host_dir = "/no/such/dir", .box_dir = "/box" },
-                      &mark, &err),
-        -ENOENT);
+    assert_int_equal(workspace_put(&box,
+                                   &(struct workspace_in){ .what = "it",
+                                                           .host_dir = "/no/such/dir",
+                                                           .box_dir = "/box",
+                                                           .prefix = "" },
+                                   &mark, &err),
+                     -ENOENT);
     assert_non_null(strstr(err.msg, "/no/such/dir"));
     assert_int_equal(
         workspace_get(&box,
-                      &(struct workspace_back){ .host_dir = "/no/such/dir", .box_dir = "/box" },
+                      &(struct workspace_back){
+                          .what = "it", .host_dir = "/no/such/dir", .box_dir = "/box", .path = "" },
                       &result, &err),
         -ENOENT);
 }
@@ -334,6 +340,8 @@ static struct run_result result;
 static int get(struct box *box, uint64_t mark, struct gb_err *err)
 {
     const struct workspace_back back = {
+        .what = "--workspace",
+        .path = "",
         .host_dir = dir_path,
         .box_dir = "/box",
         .source = "code.py",
