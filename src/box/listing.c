@@ -109,7 +109,7 @@ int box_remove(struct box *box, const char *dir, const char *path, bool is_tree,
     };
     struct link *link = box_link(box);
     uint32_t where = 0;
-    uint32_t seq;
+    uint32_t seq = 0;
     int r = box_settle(box, err);
 
     if (r == 0)

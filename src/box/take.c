@@ -92,7 +92,7 @@ int box_take(struct box *box, const struct box_take *take, bool *ret_is_refused,
 {
     struct link *link = box_link(box);
     struct taker t = { .take = take };
-    uint32_t seq;
+    uint32_t seq = 0;
     int r;
 
     *take->channel = link_channel_open(link, &take_ops, &t);

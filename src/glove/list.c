@@ -95,7 +95,7 @@ static int tell_all(struct teller *t, int dir_fd)
     static struct level level;
     const struct sys_dirent *entry;
     int r = level_open(&level, dir_fd, ".");
-    int error;
+    int error = 0;
 
     if (r < 0)
         return r;
