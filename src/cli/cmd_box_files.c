@@ -13,7 +13,6 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/fd.h"
-#include "base/file.h"
 #include "base/path.h"
 #include "cli/box_open.h"
 #include "cli/command.h"
@@ -160,7 +159,7 @@ static int put_one(struct box_call *call, const char *text, struct gb_err *err)
 
     if (r < 0)
         return r;
-    fd = open(pair.first, FILE_READING);
+    fd = open(pair.first, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0 || fstat(fd, &st) < 0) {
         r = -errno;
         return gb_fail(err, r, GB_BLAME_CALLER, "%.200s: %s", pair.first, strerror(-r));

@@ -47,45 +47,39 @@ static const struct opt rm_options[] = {
 /* ---- entries -------------------------------------------------------------------------------- */
 
 struct entries {
-    struct listing_entry **list;
+    struct listing_entry *list;
     size_t n;
     size_t room;
 };
 
 static void entries_clear(struct entries *entries)
 {
-    for (size_t i = 0; i < entries->n; i++)
-        free(entries->list[i]);
     free(entries->list);
 }
 
 static int add_entry(void *user, const struct listing_entry *entry)
 {
     struct entries *entries = user;
-    size_t size = offsetof(struct listing_entry, name) + strlen(entry->name) + 1;
 
     if (entries->n == entries->room) {
         size_t room = entries->room ? 2 * entries->room : 64;
-        struct listing_entry **list = reallocarray(entries->list, room, sizeof(*list));
+        struct listing_entry *list = reallocarray(entries->list, room, sizeof(*list));
 
         if (!list)
             return -ENOMEM;
         entries->list = list;
         entries->room = room;
     }
-    entries->list[entries->n] = malloc(sizeof(*entry));
-    if (!entries->list[entries->n])
-        return -ENOMEM;
-    memcpy(entries->list[entries->n++], entry, size);
+    entries->list[entries->n++] = *entry;
     return 0;
 }
 
 static int by_name(const void *a, const void *b)
 {
-    const struct listing_entry *const *one = a;
-    const struct listing_entry *const *other = b;
+    const struct listing_entry *one = a;
+    const struct listing_entry *other = b;
 
-    return strcmp((*one)->name, (*other)->name);
+    return strcmp(one->name, other->name);
 }
 
 /* What lies there; of what is no directory, itself. */
@@ -100,8 +94,10 @@ static int look(struct box_call *call, const struct box_place *place, bool is_se
     };
     int r = box_list(call->box, &spec, add_entry, ret, err);
 
-    if (r == -ENOTDIR && !is_self && !place->has_slash)
-        return look(call, place, true, ret, err);
+    if (r == -ENOTDIR && !is_self && !place->has_slash) {
+        spec.is_self = true;
+        r = box_list(call->box, &spec, add_entry, ret, err);
+    }
     if (r == 0 && ret->n)
         qsort(ret->list, ret->n, sizeof(*ret->list), by_name);
     return r;
@@ -138,7 +134,10 @@ static void mode_text(const struct listing_entry *entry, char ret[static 11])
 
     ret[0] = letters[entry->kind];
     for (size_t i = 0; i < 9; i++)
-        ret[i + 1] = entry->mode & (0400u >> i) ? bits[i] : '-';
+        ret[i + 1] = bits[i];
+    for (size_t i = 0; i < 9; i++)
+        if (!(entry->mode & (0400u >> i)))
+            ret[i + 1] = '-';
     ret[10] = '\0';
 }
 
@@ -170,7 +169,7 @@ static int show_list(const struct entries *entries, const struct box_place *plac
         json_array_begin(&w, "entries");
     }
     for (size_t i = 0; i < entries->n; i++) {
-        const struct listing_entry *entry = entries->list[i];
+        const struct listing_entry *entry = &entries->list[i];
 
         if (is_json)
             put_json(&w, entry, name_of(entry, place));
@@ -223,7 +222,7 @@ static int look_call(const struct call *call, bool is_stat, struct gb_err *err)
         r = look(&opened, &place, is_stat, &entries, err);
     if (r != 0)
         return r < 0 ? r : 0;
-    return is_stat && entries.n ? show_one(entries.list[0], &place, args.is_json, err)
+    return is_stat && entries.n ? show_one(&entries.list[0], &place, args.is_json, err)
                                 : show_list(&entries, &place, args.is_json, err);
 }
 
