@@ -3,6 +3,7 @@
 #include "box/box.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -43,6 +44,7 @@ struct box {
     uint32_t setup_seq;
     uint32_t limits_seq;
     uint32_t run_seq;
+    struct box_held held;
     struct link *link;
     struct receipt receipt;
     char *path;
@@ -318,6 +320,10 @@ int box_open(const struct box_spec *spec, struct box **ret, struct gb_err *err)
 
 static void box_free(struct box *box)
 {
+    if (box_held(box)) {
+        close(box->held.link_fd);
+        close(box->held.listener_fd);
+    }
     link_free(box->link);
     free(box->path);
     free(box);
@@ -325,12 +331,37 @@ static void box_free(struct box *box)
 
 /* ---- boxes that live on --------------------------------------------------------------------- */
 
+const struct box_held *box_held(const struct box *box)
+{
+    return box->held.next_seq ? &box->held : NULL;
+}
+
+/* Both descriptors are the box's from now on. */
+static int take_hold(struct box *box, const struct box_keep_spec *spec, struct gb_err *err)
+{
+    struct box_held *held = &box->held;
+    int listener = fcntl(spec->listener_fd, F_DUPFD_CLOEXEC, 3);
+    int link =
+        listener < 0 ? -errno : link_release(box->link, &held->next_seq, &held->next_channel);
+
+    if (link < 0) {
+        if (listener >= 0)
+            close(listener);
+        return gb_fail(err, link, GB_BLAME_HOST, "keeping the box: %s", strerror(-link));
+    }
+    held->link_fd = link;
+    held->listener_fd = listener;
+    return 0;
+}
+
 int box_keep(struct box *box, const struct box_keep_spec *spec, struct gb_err *err)
 {
     int r = box_settle(box, err);
 
     if (r < 0)
         return r;
+    if (box->ops->is_held)
+        return take_hold(box, spec, err);
     if (!box->ops->keep)
         return gb_fail(err, -ENOTSUP, GB_BLAME_CALLER, "boxes of backend '%s' cannot live on",
                        box->ops->name);

@@ -95,9 +95,18 @@ struct box_keep_spec {
 };
 
 /* Hands a box that stands over to a keeper, which removes the directory together with the box; this
- * process has no part in it any more.  On failure the box is as it was; box_close() is owed in both
- * cases. */
+ * process has no part in it any more, unless the backend is_held.  On failure the box is as it was;
+ * box_close() is owed in both cases. */
 int box_keep(struct box *box, const struct box_keep_spec *spec, struct gb_err *err);
+
+/* What box_keep() gave to box_hold(); NULL: the backend keeps its boxes itself. */
+struct box_held {
+    int link_fd;
+    int listener_fd;
+    uint32_t next_seq;
+    uint32_t next_channel;
+};
+const struct box_held *box_held(const struct box *box);
 
 /* What was known of a kept box when it was made.  The strings must live as long as the box. */
 struct box_kept {
@@ -248,6 +257,7 @@ struct box_ops {
     bool plants;       /* puts the spec's seed into the box as it builds it */
     bool shows_host;   /* programs are those of this machine */
     bool shares_ids;   /* other boxes have the same user ids: no limit can be set on them */
+    bool is_held;      /* a keeper of its boxes is a process of ours: box_hold() */
     bool beats;        /* the link's end may go unnoticed: the glove is told that we live */
 
     /* Begins to make the box; *ret_link_fd is the caller's.  Fills the receipt's backend part.  On

@@ -477,3 +477,12 @@ int kept_lock(const char *state_dir, struct gb_err *err)
         return gb_fail_sys(err, "locking the boxes");
     return fd;
 }
+
+void kept_forget(const char *state_dir, const char *id)
+{
+    struct gb_err ignored = { 0 };
+    cleanup_close int boxes = boxes_open(state_dir, false, &ignored);
+
+    if (boxes >= 0)
+        box_dir_remove(boxes, id);
+}

@@ -66,6 +66,10 @@ int kept_attach(const char *state_dir, const struct kept *kept, struct box **ret
 /* Destroys it.  The number of survivors in *ret. */
 int kept_remove(const char *state_dir, const struct kept *kept, uint32_t *ret, struct gb_err *err);
 
+/* Removes the directory of a box that has ended: what the keeper of a backend of its own does by
+ * itself. */
+void kept_forget(const char *state_dir, const char *id);
+
 /* Its directory; the descriptor is the caller's. */
 int kept_dir(const char *state_dir, const struct kept *kept, struct gb_err *err);
 

@@ -44,7 +44,7 @@ static const struct bind_field fields[] = {
     { "walls", BIND_STR, AT(walls), BIND_REQUIRED },
     { "net", BIND_STR, AT(net), BIND_REQUIRED },
     { "seccomp", BIND_STR, AT(seccomp), BIND_REQUIRED },
-    { "groups", BIND_STR, AT(groups), BIND_REQUIRED },
+    { "groups", BIND_STR, AT(groups) },
     { "accounting", BIND_STR, AT(accounting), BIND_REQUIRED },
     { "path", BIND_STR, AT(path), BIND_REQUIRED },
     { "created_ms", BIND_U64, AT(created_ms), BIND_REQUIRED },
@@ -110,7 +110,8 @@ int kept_record_write(const struct kept *kept, struct buf *ret)
     json_put_str(&w, "backend", receipt->backend);
     json_put_str(&w, "net", receipt->net);
     json_put_str(&w, "seccomp", receipt->seccomp);
-    json_put_str(&w, "groups", receipt->groups);
+    if (receipt->groups)
+        json_put_str(&w, "groups", receipt->groups);
     json_put_str(&w, "accounting", receipt->accounting);
     json_put_str(&w, "path", kept->box.path);
     json_object_end(&w);
@@ -140,11 +141,11 @@ static int read_receipt(const struct record *record, struct receipt *ret, struct
     ret->backend = ops->name;
     ret->net = word_of(record->net);
     ret->seccomp = word_of(record->seccomp);
-    ret->groups = word_of(record->groups);
+    ret->groups = record->groups ? word_of(record->groups) : NULL;
     ret->accounting = word_of(record->accounting);
     ret->landlock = (unsigned)record->landlock;
     ret->limits = record->limits;
-    if (!ret->net || !ret->seccomp || !ret->groups || !ret->accounting)
+    if (!ret->net || !ret->seccomp || !ret->accounting || (record->groups && !ret->groups))
         return gb_fail(err, -EINVAL, GB_BLAME_HOST, "a word that no receipt has");
     return 0;
 }

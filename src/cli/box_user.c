@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "box/kept.h"
+#include "box/kept_open.h"
 #include "cli/exec_spec.h"
 #include "conf/settings.h"
 
@@ -31,39 +32,26 @@ int box_check_user(const char *name, struct gb_err *err)
                    KEPT_USER_MAX - 1);
 }
 
-static int keep(const struct settings *settings, const struct box_wish *wish, const char *workdir,
-                struct box *box, struct kept *ret, struct gb_err *err)
+int box_make(const struct settings *settings, const struct box_wish *wish, struct kept *ret,
+             struct gb_err *err)
 {
+    struct box_spec box = exec_spec(settings);
     struct kept_spec spec = {
         .state_dir = settings->state_dir,
         .user = wish->user,
         .image = settings->image,
-        .workdir = workdir,
+        .workdir = wish->workdir ? wish->workdir : BOX_WORKSPACE,
         .ttl_ms = wish->ttl_ms,
     };
     char id[ID_SIZE];
-    int r = kept_make(&spec, box, id, err);
-
-    return r < 0 ? r : kept_find(settings->state_dir, id, ret, err);
-}
-
-int box_make(const struct settings *settings, const struct box_wish *wish, struct kept *ret,
-             struct gb_err *err)
-{
-    struct box_spec spec = exec_spec(settings);
-    struct box *box = NULL;
     int r = settings_check(settings, err);
 
-    spec.workdir = wish->workdir;
-    spec.ttl_ms = wish->ttl_ms;
-    spec.shows_groups = true;
+    box.workdir = wish->workdir;
+    box.ttl_ms = wish->ttl_ms;
+    box.shows_groups = true;
     if (r == 0)
-        r = box_open(&spec, &box, err);
-    if (r < 0)
-        return r;
-    r = keep(settings, wish, wish->workdir ? wish->workdir : BOX_WORKSPACE, box, ret, err);
-    (void)box_close(box);
-    return r;
+        r = kept_open(&box, &spec, id, err);
+    return r < 0 ? r : kept_find(settings->state_dir, id, ret, err);
 }
 
 /* Two at once would make two: whoever comes second finds the first one's. */

@@ -119,6 +119,9 @@ size_t keeper_polls(const struct keeper *k, struct pollfd polls[static KEEPER_PO
  * and destroyer_fd is where its end is told. */
 int keeper_serve(struct keeper *k, const struct pollfd *polls, size_t n);
 
+/* Tells the glove that its host lives.  Negative: the link is lost. */
+int keeper_beat(struct keeper *k);
+
 size_t keeper_n_clients(const struct keeper *k);
 size_t keeper_n_runs(const struct keeper *k);
 

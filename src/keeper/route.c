@@ -68,6 +68,13 @@ static int send_msg(struct keeper *k, uint8_t type, uint32_t channel, uint8_t fl
     return n < 0 ? n : send_frame(k, (size_t)n, fds, n_fds);
 }
 
+int keeper_beat(struct keeper *k)
+{
+    char nothing[1] = { 0 };
+
+    return send_msg(k, MSG_BEAT, 0, 0, nothing, NULL, 0);
+}
+
 /* ---- tables --------------------------------------------------------------------------------- */
 
 static struct keeper_route *route_by_number(struct keeper *k, uint32_t number)

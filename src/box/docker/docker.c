@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -252,7 +253,7 @@ static uint32_t await_kill(struct box *box, struct docker *docker)
     r = link_await(box_link(box), docker->kill_seq, clock_after_ms(KILL_WAIT_MS), &left, &step,
                    &ignored);
     docker->kill_seq = 0;
-    if (r < 0)
+    if (r < 0 && docker->id[0])
         (void)container_kill(docker->engine, docker->id, "KILL", &ignored);
     return r < 0 ? 0 : (uint32_t)left;
 }
@@ -293,6 +294,22 @@ static int docker_watch_fd(struct box *box)
 {
     (void)box;
     return -1; /* the end of the link says it */
+}
+
+/* The keeper's process holds container and engine; all that is needed here comes over the link. */
+static int docker_attach(struct box *box, const struct box_kept *kept,
+                         const struct msg_welcome *welcome, int *groups, size_t n_groups,
+                         struct gb_err *err)
+{
+    struct docker *docker = box_state(box);
+
+    (void)kept;
+    (void)welcome;
+    (void)err;
+    docker->groups = (struct docker_groups)DOCKER_GROUPS_INIT;
+    for (size_t i = 0; i < n_groups; i++)
+        close(groups[i]);
+    return 0;
 }
 
 /* ---- the end -------------------------------------------------------------------------------- */
@@ -339,6 +356,7 @@ const struct box_ops box_docker = {
     .state_size = sizeof(struct docker),
     .can_miss = NOT_OURS | 1u << WALL_LANDLOCK,
     .shares_ids = true,
+    .is_held = true,
     .beats = true,
     .probe = docker_probe,
     .start = docker_start,
@@ -348,5 +366,6 @@ const struct box_ops box_docker = {
     .run_kill = docker_run_kill,
     .run_close = docker_run_close,
     .watch_fd = docker_watch_fd,
+    .attach = docker_attach,
     .destroy = docker_destroy,
 };
