@@ -392,6 +392,9 @@ int exec_run(const struct exec_args *args, const struct settings *settings, stru
         return signals;
     printer_init(&printer);
     r = execute(args, settings, &printer, signals, &result, err);
+    /* Before there was a box to run in. */
+    if (r < 0 && result.error.code == 0)
+        result.error = *err;
     print_rest(&printer);
     r = tell(args, settings, &printer, &result, r, err);
     if (printer_check(&printer, err) < 0) {
