@@ -395,6 +395,8 @@ int exec_run(const struct exec_args *args, const struct settings *settings, stru
     /* Before there was a box to run in. */
     if (r < 0 && result.error.code == 0)
         result.error = *err;
+    if (!result.id[0])
+        (void)id_make('r', result.id);
     print_rest(&printer);
     r = tell(args, settings, &printer, &result, r, err);
     if (printer_check(&printer, err) < 0) {
