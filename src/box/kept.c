@@ -12,6 +12,7 @@
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -30,6 +31,7 @@
 #define NEW_PREFIX  ".new-"
 #define LOCK_FILE   ".lock"
 #define BACKLOG     64
+#define CONNECT_S   10
 
 /* ---- the directory -------------------------------------------------------------------------- */
 
@@ -134,6 +136,9 @@ static int socket_connect(int dir)
 
     if (fd < 0)
         return -errno;
+    /* A keeper that takes nobody in is waited for as long as one that says nothing. */
+    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &(struct timeval){ .tv_sec = CONNECT_S },
+                     sizeof(struct timeval));
     if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
         return errno == ENOENT ? -ECONNREFUSED : -errno;
     return take_fd(&fd);
@@ -384,11 +389,35 @@ static void list_free(struct kept *list, size_t n)
     free(list);
 }
 
+static int no_such_box(const char *id, struct gb_err *err)
+{
+    return gb_fail(err, -ENOENT, GB_BLAME_CALLER,
+                   "there is no box '%.40s'" GB_REMEDY
+                   "glovebox box list shows those there are; one ends with its time to live",
+                   id);
+}
+
+/* By its whole id, without a look at the others.  Whether it lives is seen by who connects. */
+static int find_exactly(const char *state_dir, const char *id, struct kept *ret, struct gb_err *err)
+{
+    cleanup_close int boxes = boxes_open(state_dir, false, err);
+    int r;
+
+    if (boxes < 0)
+        return boxes == -ENOENT && (!err || err->code == 0) ? no_such_box(id, err) : boxes;
+    r = faccessat(boxes, id, F_OK, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
+    return r < 0 ? no_such_box(id, err) : read_record(boxes, id, ret, err);
+}
+
 int kept_find(const char *state_dir, const char *id, struct kept *ret, struct gb_err *err)
 {
     struct kept *list;
     size_t n;
-    int r = list_like(state_dir, id, &list, &n, err);
+    int r;
+
+    if (id_is_valid('b', id))
+        return find_exactly(state_dir, id, ret, err);
+    r = list_like(state_dir, id, &list, &n, err);
 
     if (r < 0)
         return r;
@@ -402,10 +431,7 @@ int kept_find(const char *state_dir, const char *id, struct kept *ret, struct gb
         return gb_fail(err, -EEXIST, GB_BLAME_CALLER,
                        "'%.40s' is the beginning of %zu boxes" GB_REMEDY "give more of its id", id,
                        n);
-    return gb_fail(err, -ENOENT, GB_BLAME_CALLER,
-                   "there is no box '%.40s'" GB_REMEDY
-                   "glovebox box list shows those there are; one ends with its time to live",
-                   id);
+    return no_such_box(id, err);
 }
 
 int kept_find_user(const char *state_dir, const char *user, struct kept *ret, struct gb_err *err)
@@ -440,11 +466,17 @@ int kept_dir(const char *state_dir, const struct kept *kept, struct gb_err *err)
 
 static int connect_to(const char *state_dir, const struct kept *kept, struct gb_err *err)
 {
-    cleanup_close int dir = kept_dir(state_dir, kept, err);
-    int fd = dir < 0 ? dir : socket_connect(dir);
+    cleanup_close int boxes = boxes_open(state_dir, false, err);
+    cleanup_close int dir =
+        boxes < 0 ? boxes : openat(boxes, kept->id, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    int fd = dir < 0 ? -ENOENT : socket_connect(dir);
 
-    if (dir < 0 || fd >= 0)
+    if (fd >= 0)
         return fd;
+    if (fd == -ECONNREFUSED)
+        box_dir_remove(boxes, kept->id);
+    if (fd == -ECONNREFUSED || fd == -ENOENT)
+        return no_such_box(kept->id, err);
     return gb_fail(err, fd, GB_BLAME_CALLER, "box %s is gone: %s", kept->id, strerror(-fd));
 }
 

@@ -50,7 +50,8 @@ struct kept_spec {
 int kept_make(const struct kept_spec *spec, struct box *box, char ret_id[static ID_SIZE],
               struct gb_err *err);
 
-/* By its id, or the beginning of one that no other has.  -ENOENT. */
+/* By its id, or the beginning of one that no other has.  -ENOENT.  One found by its whole id may
+ * be dead: whoever attaches to it is told so, as here. */
 int kept_find(const char *state_dir, const char *id, struct kept *ret, struct gb_err *err);
 
 /* The box of a user; 1 when there is none. */

@@ -16,6 +16,7 @@ void keeper_init(struct keeper *k, int link_fd, uint32_t next_seq, uint32_t next
     k->next_seq = next_seq;
     k->next_channel = next_channel;
     k->next_serial = 1;
+    k->stall_ms = KEEPER_STALL_MS;
     k->destroyer_fd = -1;
     k->ops = ops;
     k->user = user;
@@ -81,6 +82,18 @@ static int send_welcome(struct keeper *k, const struct keeper_client *c)
     return n == len ? 0 : -EPIPE;
 }
 
+/* They begin again one day, and some clients stay: none has the number of another. */
+static uint32_t next_serial(struct keeper *k)
+{
+    uint32_t serial;
+
+    do {
+        serial = k->next_serial;
+        k->next_serial = serial % KEEPER_SERIALS_MAX + 1;
+    } while (client_of(k, serial));
+    return serial;
+}
+
 void keeper_welcome(struct keeper *k, int fd)
 {
     struct keeper_client *c;
@@ -88,12 +101,11 @@ void keeper_welcome(struct keeper *k, int fd)
 
     while (i < KEEPER_CLIENTS_MAX && k->clients[i])
         i++;
-    c = i < KEEPER_CLIENTS_MAX && is_ours(fd) ? client_new(fd, k->next_serial) : NULL;
+    c = i < KEEPER_CLIENTS_MAX && is_ours(fd) ? client_new(fd, next_serial(k)) : NULL;
     if (!c) {
         close(fd);
         return;
     }
-    k->next_serial = k->next_serial % (UINT32_MAX / KEEPER_RUNS_MAX - 1) + 1;
     if (send_welcome(k, c) < 0)
         client_free(c);
     else
@@ -131,7 +143,7 @@ size_t keeper_polls(const struct keeper *k, struct pollfd polls[static KEEPER_PO
             continue;
         if (c->out_start < c->out_end)
             polls[n - 1].events |= POLLOUT;
-        end_ns = c->stalled_ns ? c->stalled_ns + KEEPER_STALL_MS * NS_PER_MS : CLOCK_NEVER_NS;
+        end_ns = c->stalled_ns ? c->stalled_ns + k->stall_ms * NS_PER_MS : CLOCK_NEVER_NS;
         if (end_ns < *ret_deadline_ns)
             *ret_deadline_ns = end_ns;
     }
@@ -184,20 +196,10 @@ static int hear(struct keeper *k, struct keeper_client *c)
     return r;
 }
 
-/* Whose frame it is that waits. */
-static struct keeper_client *holder(struct keeper *k)
-{
-    for (size_t i = 0; i < KEEPER_CLIENTS_MAX; i++)
-        if (k->clients[i] && k->clients[i]->out_end - k->clients[i]->out_start >
-                                 sizeof(k->clients[i]->out) - WIRE_FRAME_MAX)
-            return k->clients[i];
-    return NULL;
-}
-
 /* A queue that stays full says that its client reads no more. */
 static void note_stall(struct keeper *k)
 {
-    const struct keeper_client *blocked = k->is_held ? holder(k) : NULL;
+    const struct keeper_client *blocked = k->is_held ? client_of(k, k->held_serial) : NULL;
 
     for (size_t i = 0; i < KEEPER_CLIENTS_MAX; i++) {
         struct keeper_client *c = k->clients[i];
@@ -211,9 +213,9 @@ static void note_stall(struct keeper *k)
     }
 }
 
-static bool is_stalled(const struct keeper_client *c)
+static bool is_stalled(const struct keeper *k, const struct keeper_client *c)
 {
-    return c->stalled_ns && clock_now_ns() >= c->stalled_ns + KEEPER_STALL_MS * NS_PER_MS;
+    return c->stalled_ns && clock_now_ns() >= c->stalled_ns + k->stall_ms * NS_PER_MS;
 }
 
 static int serve_client(struct keeper *k, size_t i, short revents)
@@ -225,7 +227,7 @@ static int serve_client(struct keeper *k, size_t i, short revents)
         r = hear(k, c);
     if (r > 0)
         return r;
-    return r < 0 || is_stalled(c) ? put_out(k, i) : 0;
+    return r < 0 || is_stalled(k, c) ? put_out(k, i) : 0;
 }
 
 int keeper_serve(struct keeper *k, const struct pollfd *polls, size_t n)
@@ -237,6 +239,9 @@ int keeper_serve(struct keeper *k, const struct pollfd *polls, size_t n)
     for (size_t i = 0; r == 0 && i + 1 < n; i++)
         if (k->clients[i])
             r = serve_client(k, i, polls[i + 1].revents);
+    /* Who was read from, or put out, has made room: no event would tell of it again. */
+    if (r == 0 && k->is_held)
+        r = hand_out(k);
     note_stall(k);
     return k->lost ? k->lost : r;
 }

@@ -13,7 +13,7 @@
  * Invariants
  *  1. A client never sees another's frames, and can neither name nor end another's runs.
  *  2. A client who breaks the protocol, or stops reading, loses his connection and nothing else.
- *     While his queue is full nothing is read from the glove; after KEEPER_STALL_MS he is put out.
+ *     While his queue is full nothing is read from the glove; after stall_ms he is put out.
  *  3. What a client leaves behind ends: channels into the box get their FIN, what still comes for
  *     him is thrown away and paid for, his runs are killed.
  *  4. Memory is bounded and only mapped while a client is there; nothing is allocated.  A guard
@@ -40,7 +40,8 @@
 #define KEEPER_QUEUE_SIZE (6 * (size_t)WIRE_CREDIT_START)
 
 /* Numbers of runs: those of a client begin at his own multiple of it, plus one. */
-#define KEEPER_RUNS_MAX 4096u
+#define KEEPER_RUNS_MAX    4096u
+#define KEEPER_SERIALS_MAX (UINT32_MAX / KEEPER_RUNS_MAX - 1)
 
 struct keeper_client {
     int fd;
@@ -85,7 +86,8 @@ struct keeper_ops {
 
 struct keeper {
     int link_fd;
-    int lost; /* why the link cannot be used any more, 0: it can */
+    int lost;          /* why the link cannot be used any more, 0: it can */
+    uint32_t stall_ms; /* how long a full queue is put up with; KEEPER_STALL_MS */
     const struct keeper_ops *ops;
     void *user;
     uint32_t next_seq;
@@ -95,7 +97,8 @@ struct keeper {
     struct keeper_client *clients[KEEPER_CLIENTS_MAX];
     struct keeper_route routes[KEEPER_ROUTES_MAX];
     struct keeper_request requests[KEEPER_REQUESTS_MAX];
-    bool is_held; /* a frame of the glove's waits for room in its client's queue */
+    bool is_held;         /* a frame of the glove's waits for room in its client's queue */
+    uint32_t held_serial; /* whose queue that is */
     struct wire_head held_head;
     const uint8_t *held_payload;
     struct wire_reader reader;

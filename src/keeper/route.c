@@ -128,6 +128,25 @@ static struct keeper_request *run_of(struct keeper *k, const struct keeper_clien
     return NULL;
 }
 
+/* Numbers begin again one day, and some of the first may still be in use; 0 stands for none. */
+static uint32_t next_seq(struct keeper *k)
+{
+    while (k->next_seq == 0 || request_by_seq(k, k->next_seq))
+        k->next_seq++;
+    return k->next_seq++;
+}
+
+static uint32_t next_channel(struct keeper *k)
+{
+    uint32_t number;
+
+    while (k->next_channel == 0 || route_by_number(k, k->next_channel))
+        k->next_channel += 2;
+    number = k->next_channel;
+    k->next_channel += 2;
+    return number;
+}
+
 /* A channel that a request of his names.  -EPROTO for a number that he may not choose, -EAGAIN
  * when there are too many. */
 static int route_open(struct keeper *k, const struct keeper_client *c, bool is_in, uint32_t *number)
@@ -140,13 +159,12 @@ static int route_open(struct keeper *k, const struct keeper_client *c, bool is_i
     if (!route)
         return -EAGAIN;
     *route = (struct keeper_route){
-        .number = k->next_channel,
+        .number = next_channel(k),
         .theirs = *number,
         .serial = c->serial,
         .is_in = is_in,
         .credit = WIRE_CREDIT_START,
     };
-    k->next_channel += 2;
     *number = route->number;
     return 0;
 }
@@ -158,7 +176,7 @@ static int request_open(struct keeper *k, const struct keeper_client *c, bool is
     if (!request)
         return -EAGAIN;
     *request = (struct keeper_request){
-        .seq = k->next_seq++,
+        .seq = next_seq(k),
         .theirs = *seq,
         .serial = c->serial,
         .is_run = is_run,
@@ -255,6 +273,9 @@ static int on_run(struct keeper *k, struct keeper_client *c, union message *msg)
     int fds[FD_PASS_MAX];
     int r = take_fds(c, msg->run.n_fds, fds);
 
+    /* The glove takes that for the end of its host. */
+    if (r == 0 && msg->run.flags & RUN_FLAG_GROUP && msg->run.n_fds == 0)
+        r = -EPROTO;
     if (r < 0)
         return r;
     r = run_forward(k, c, &msg->run, fds);
@@ -434,7 +455,10 @@ static int pass_on(struct keeper *k, struct keeper_client *c, const struct wire_
 
     if (n < 0)
         return -EPROTO;
-    return client_send(c, k->frame, (size_t)n) < 0 ? 1 : 0;
+    if (client_send(c, k->frame, (size_t)n) == 0)
+        return 0;
+    k->held_serial = c->serial;
+    return 1;
 }
 
 static int give_data(struct keeper *k, const struct wire_head *head, const struct msg_data *data)
@@ -541,11 +565,12 @@ static int orphan_route(struct keeper *k, struct keeper_route *route)
 static int kill_run(struct keeper *k, uint32_t run)
 {
     struct keeper_request *request = request_free(k);
-    struct msg_kill kill = { .seq = k->next_seq, .run = run };
+    struct msg_kill kill = { .run = run };
 
     if (!request)
         return 0; /* its group has been killed; where there is none, the end of the box does it */
-    *request = (struct keeper_request){ .seq = k->next_seq++ };
+    kill.seq = next_seq(k);
+    *request = (struct keeper_request){ .seq = kill.seq };
     return send_msg(k, MSG_KILL, 0, 0, &kill, NULL, 0);
 }
 

@@ -69,15 +69,24 @@ static void on_lost(void *user, uint32_t first, uint32_t n)
                 run_kill(&keep->box->groups[i], number);
     if (!runs_remove(keep->box, first, n + 1))
         return;
-    /* Only the latest are looked at again; older ones go with the box. */
-    keep->stale_first = first;
-    keep->stale_n = n + 1;
+    /* The oldest gives way: it goes with the box. */
+    keep->stale[keep->next_stale] = (struct keep_stale){ .first = first, .n = n + 1 };
+    keep->next_stale = (keep->next_stale + 1) % KEEP_STALE_MAX;
 }
 
-static void look_at_stale(struct keep *keep)
+/* Is there anything to look at again? */
+static bool look_at_stale(struct keep *keep)
 {
-    if (keep->stale_n > 0 && !runs_remove(keep->box, keep->stale_first, keep->stale_n))
-        keep->stale_n = 0;
+    bool is_left = false;
+
+    for (size_t i = 0; i < KEEP_STALE_MAX; i++) {
+        struct keep_stale *stale = &keep->stale[i];
+
+        if (stale->n > 0 && !runs_remove(keep->box, stale->first, stale->n))
+            stale->n = 0;
+        is_left = is_left || stale->n > 0;
+    }
+    return is_left;
 }
 
 /* ---- clients -------------------------------------------------------------------------------- */
@@ -136,7 +145,7 @@ int keep_serve(struct keep *keep)
 
     while (r == 0) {
         struct pollfd polls[2 + KEEPER_POLLS_MAX];
-        uint64_t deadline_ns = keep->stale_n ? clock_after_ms(STALE_LOOK_MS) : CLOCK_NEVER_NS;
+        uint64_t deadline_ns = look_at_stale(keep) ? clock_after_ms(STALE_LOOK_MS) : CLOCK_NEVER_NS;
         size_t n;
 
         if (keep->end_ns < deadline_ns)
@@ -148,7 +157,6 @@ int keep_serve(struct keep *keep)
             return -1;
         if (polls[0].revents || clock_now_ns() >= keep->end_ns)
             return -1;
-        look_at_stale(keep);
         r = keeper_serve(&keep->keeper, polls + 2, n);
         if (r == 0 && polls[1].revents)
             accept_one(keep);

@@ -13,6 +13,8 @@
 #include "keeper/keeper.h"
 #include "spawner/box.h"
 
+#define KEEP_STALE_MAX KEEPER_CLIENTS_MAX
+
 #define KEEP_FDS 3 /* the host's end of the link, the listening socket, the directory of boxes */
 
 /* Of zeroed memory; a guard believes parent_fd and name as soon as has_name is set. */
@@ -22,9 +24,12 @@ struct keep {
     int parent_fd;
     volatile bool has_name;
     char name[64];
-    uint64_t end_ns;      /* when its time is over */
-    uint32_t stale_first; /* runs whose groups could not be removed yet */
-    uint32_t stale_n;
+    uint64_t end_ns; /* when its time is over */
+    struct keep_stale {
+        uint32_t first;
+        uint32_t n;
+    } stale[KEEP_STALE_MAX]; /* runs whose groups could not be removed yet; n 0: none */
+    size_t next_stale;
     struct keeper keeper;
 };
 
