@@ -168,11 +168,16 @@ static int wish_of(const struct box_args *args, struct box_wish *ret, struct gb_
 static int create(struct opened *opened, struct kept *ret, struct gb_err *err)
 {
     struct box_wish wish;
+    cleanup_close int lock = -1;
     int r = wish_of(&opened->args, &wish, err);
 
     if (r < 0)
         return r;
     if (wish.user) {
+        /* Two at once would make two. */
+        lock = kept_lock(opened->settings.state_dir, err);
+        if (lock < 0)
+            return lock;
         r = kept_find_user(opened->settings.state_dir, wish.user, ret, err);
         if (r == 0)
             return gb_fail(err, -EEXIST, GB_BLAME_CALLER,
