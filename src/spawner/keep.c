@@ -42,8 +42,8 @@ static void run_kill(const struct group *group, uint32_t number)
         (void)fd_write_text(dir, "cgroup.kill", "1");
 }
 
-/* Does any of their groups still stand? */
-static bool runs_remove(const struct box *box, uint32_t first, uint32_t n)
+/* Kills what is in the groups of runs, and removes them.  Does any still stand? */
+static bool runs_end(const struct box *box, uint32_t first, uint32_t n)
 {
     bool is_left = false;
 
@@ -52,8 +52,11 @@ static bool runs_remove(const struct box *box, uint32_t first, uint32_t n)
             char name[24];
 
             run_name(number, name);
-            if (unlinkat(box->groups[i].dir_fd, name, AT_REMOVEDIR) < 0 && errno == EBUSY)
-                is_left = true;
+            if (unlinkat(box->groups[i].dir_fd, name, AT_REMOVEDIR) == 0 || errno != EBUSY)
+                continue;
+            if (box->groups[i].is_v2)
+                run_kill(&box->groups[i], number);
+            is_left = true;
         }
     return is_left;
 }
@@ -63,11 +66,7 @@ static void on_lost(void *user, uint32_t first, uint32_t n)
 {
     struct keep *keep = user;
 
-    for (uint32_t number = first; number <= first + n; number++)
-        for (size_t i = 0; i < keep->box->n_groups; i++)
-            if (keep->box->groups[i].is_v2)
-                run_kill(&keep->box->groups[i], number);
-    if (!runs_remove(keep->box, first, n + 1))
+    if (!runs_end(keep->box, first, n + 1))
         return;
     /* The oldest gives way: it goes with the box. */
     keep->stale[keep->next_stale] = (struct keep_stale){ .first = first, .n = n + 1 };
@@ -82,7 +81,7 @@ static bool look_at_stale(struct keep *keep)
     for (size_t i = 0; i < KEEP_STALE_MAX; i++) {
         struct keep_stale *stale = &keep->stale[i];
 
-        if (stale->n > 0 && !runs_remove(keep->box, stale->first, stale->n))
+        if (stale->n > 0 && !runs_end(keep->box, stale->first, stale->n))
             stale->n = 0;
         is_left = is_left || stale->n > 0;
     }
