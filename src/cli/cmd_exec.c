@@ -214,6 +214,7 @@ static void invent_name(struct exec_args *args)
     char id[ID_SIZE] = "";
     char name[NAME_MAX + 1];
 
+    args->is_name_ours = true;
     if (has_others)
         (void)id_make('r', id);
     language_file_name(args->language, args->code, args->code_len, name);

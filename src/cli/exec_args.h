@@ -55,6 +55,7 @@ struct exec_args {
     const char *code;                /* code_len bytes; NULL for EXEC_PROGRAM */
     size_t code_len;
     char name[PATH_MAX];       /* of the source file, below the working directory: "hello.py" */
+    bool is_name_ours;         /* nobody chose that name */
     bool is_name_of_workspace; /* that file lies in the workspace: it runs where it is */
     char *const *args;         /* NULL-terminated */
     size_t n_args;

@@ -313,6 +313,7 @@ static int execute(const struct exec_args *args, const struct settings *settings
         .code_len = args->code_len,
         .name = args->name,
         .is_name_of_workspace = args->is_name_of_workspace,
+        .is_name_ours = args->is_name_ours,
         .args = (const char *const *)args->args,
         .env = args->env,
         .workdir = args->workdir ? args->workdir : BOX_WORKSPACE,

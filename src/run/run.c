@@ -18,7 +18,9 @@
 
 /* Where compiled things go: writable, executable, not in the workspace.  In a box that has other
  * runs the run's id stands behind it. */
-#define BUILD_OUT "/tmp/.glovebox-build"
+#define BUILD_DIR  "/tmp"
+#define BUILD_NAME ".glovebox-build"
+#define BUILD_OUT  BUILD_DIR "/" BUILD_NAME
 
 #define TTL_SLACK_MS 1000
 #define TTL_FILES_MS 120000
@@ -243,11 +245,33 @@ static int run_in_box(struct execution *x, struct gb_err *err)
     return out;
 }
 
+/* What only this run needed does not stay in a box that goes on.  It may be gone already. */
+static void tidy(struct execution *x)
+{
+    const struct run_request *request = x->request;
+    struct gb_err ignored = { 0 };
+    char out[sizeof(BUILD_NAME) + ID_SIZE];
+    uint64_t n;
+
+    if (!request->language || link_is_lost(box_link(x->box)))
+        return;
+    if (request->is_name_ours)
+        (void)box_remove(x->box, request->workdir, request->name, false, &n, &ignored);
+    if (!request->language->compile)
+        return;
+    (void)snprintf(out, sizeof(out), BUILD_NAME "-%s", x->result->id);
+    (void)box_remove(x->box, BUILD_DIR, out, true, &n, &ignored);
+}
+
 static int prepare(struct execution *x, struct gb_err *err)
 {
     struct run_result *result = x->result;
-    int r = id_make('r', result->id);
+    int r = 0;
 
+    if (x->request->id)
+        (void)snprintf(result->id, sizeof(result->id), "%s", x->request->id);
+    else
+        r = id_make('r', result->id);
     if (r < 0)
         return gb_fail(err, r, GB_BLAME_HOST, "drawing a name for the run: %s", strerror(-r));
     result->language = x->request->language ? x->request->language->name : NULL;
@@ -374,8 +398,10 @@ int run_execute_in(struct box *box, const struct run_request *asked, struct run_
     /* What was there before is not of this run. */
     if (r == 0 && asked->lists_files)
         r = box_put(box, asked->workdir, NULL, 0, &x.mark, &failure);
-    if (r == 0)
+    if (r == 0) {
         r = run_in_box(&x, &failure);
+        tidy(&x);
+    }
     note_receipt(&x);
     x.result->receipt.limits = asked->box->limits;
     if (r < 0 && link_is_lost(box_link(box)))

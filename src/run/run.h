@@ -36,12 +36,14 @@ struct run_output {
 };
 
 struct run_request {
+    const char *id; /* NULL: one is drawn */
     const struct box_spec *box;
     const struct language *language; /* NULL: args are the program and its arguments */
     const void *code;
     size_t code_len;
     const char *name;          /* of the source file, below the working directory */
     bool is_name_of_workspace; /* it is a file of the workspace: nothing is put there */
+    bool is_name_ours;         /* made up for this run: the file goes with it */
     const char *const *args;
     const char *const *env; /* "K=V", over the box's own */
     const char *workdir;

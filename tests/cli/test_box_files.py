@@ -212,3 +212,21 @@ def test_a_users_box_is_meant_by_its_user(place):
 def test_a_box_that_is_not_there_is_told(place, command):
     done = kept.Kept("b_nosuchbox").call(command, "x")
     assert done.returncode == 2 and done.err.startswith(b"glovebox: "), done
+
+
+# ---- what a run needs for itself ----------------------------------------------------------------
+
+@pytest.mark.parametrize("language, code", [
+    ("python", "open('made', 'w'); raise SystemExit(3)"), ("c", "#include <stdio.h>\nint main(void) { fopen(\"made\", \"w\"); return 3; }"),
+])
+def test_source_and_build_of_a_run_go_with_it(living, language, code):
+    done = living.call("run", "-c", code, options=["-l", language])
+    assert done.returncode == 3, done
+    assert names(living.json("ls")) == ["made"]
+    assert [name for name in names(living.json("ls", "/tmp")) if "glovebox" in name] == []
+
+
+def test_a_source_with_a_name_of_its_own_stays(living, place):
+    write(place.cwd / "mine.py", b"print(1)")
+    assert living.call("run", "mine.py", cwd=place.cwd).returncode == 0
+    assert names(living.json("ls")) == ["mine.py"]
