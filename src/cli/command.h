@@ -37,12 +37,14 @@ struct cmd {
 extern const struct cmd cmd_box_create;
 extern const struct cmd cmd_box_get;
 extern const struct cmd cmd_box_list;
+extern const struct cmd cmd_box_logs;
 extern const struct cmd cmd_box_ls;
 extern const struct cmd cmd_box_prune;
 extern const struct cmd cmd_box_put;
 extern const struct cmd cmd_box_rm;
 extern const struct cmd cmd_box_rmfile;
 extern const struct cmd cmd_box_run;
+extern const struct cmd cmd_box_runs;
 extern const struct cmd cmd_box_stat;
 extern const struct cmd cmd_config_show;
 extern const struct cmd cmd_config_trust;

@@ -22,6 +22,7 @@
 #include "base/id.h"
 #include "box/box.h"
 #include "box/kept.h"
+#include "cli/box_record.h"
 #include "cli/box_user.h"
 #include "cli/command.h"
 #include "cli/exec_args.h"
@@ -276,6 +277,40 @@ static struct limits kept_limits(const struct settings *settings, struct limits 
     return limits_min(box, limits_or(said, box));
 }
 
+/* The output of a run in a box that lives on goes to its log, and on to where it went anyway. */
+struct recorder {
+    struct box_record record;
+    const struct run_request *base;
+};
+
+static int record_output(void *user, int stream, const void *bytes, size_t len)
+{
+    struct recorder *recorder = user;
+    const struct run_request *base = recorder->base;
+
+    box_record_add(&recorder->record, stream, bytes, len);
+    return base->output ? base->output(base->user, stream, bytes, len) : 0;
+}
+
+static int run_recorded(const struct exec_args *args, const struct settings *settings,
+                        const struct kept *kept, const struct run_request *base, struct box *box,
+                        struct run_result *result, struct gb_err *err)
+{
+    struct run_request request = *base;
+    struct recorder recorder = { .base = base };
+    int r = box_record_begin(&recorder.record, settings, kept, args, err);
+
+    if (r < 0)
+        return r;
+    request.id = recorder.record.id;
+    request.sinks = NULL;
+    request.output = record_output;
+    request.user = &recorder;
+    r = run_request(args, &request, box, result, err);
+    box_record_end(&recorder.record, result);
+    return r;
+}
+
 static int execute_kept(const struct exec_args *args, const struct settings *settings,
                         const struct run_request *base, struct run_result *result,
                         struct gb_err *err)
@@ -295,7 +330,7 @@ static int execute_kept(const struct exec_args *args, const struct settings *set
     spec.limits = kept_limits(settings, kept.box.receipt.limits);
     request.box = &spec;
     request.workdir = args->workdir ? args->workdir : kept.workdir;
-    r = run_request(args, &request, box, result, err);
+    r = run_recorded(args, settings, &kept, &request, box, result, err);
     (void)box_close(box);
     return r;
 }

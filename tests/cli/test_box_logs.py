@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`box logs` and `box runs`: what ran in a box that lives on, readable during the run and after it."""
+import json
+import signal
+import subprocess
+
+import pytest
+
+import box_calls
+from lib import box, host, place as places
+
+PATIENCE = 30
+
+
+@pytest.fixture
+def living(place):
+    with box_calls.made() as one:
+        yield one
+
+
+def start(living, *words, **popen):
+    command = [str(places.binary()), "box", "run", living.name, *words]
+    popen.setdefault("stdin", subprocess.DEVNULL)
+    popen.setdefault("stdout", subprocess.PIPE)
+    return subprocess.Popen(command, env=box.environment(box_calls.environment()), stderr=subprocess.DEVNULL, **popen)
+
+
+def runs(living):
+    return living.json("runs")["runs"]
+
+
+def place_of_runs(living):
+    """Where the host keeps them."""
+    return box_calls.state_dir() / "boxes" / living.name / "runs"
+
+
+def text(page):
+    return [(chunk["stream"], chunk["data"]) for chunk in page["chunks"]]
+
+
+def test_output_is_read_by_cursor_afterwards(living):
+    living.call("run", "--", "sh", "-c", "echo one; sleep 0.1; echo two >&2; sleep 0.1; printf three")
+    page = living.json("logs")
+    assert text(page) == [("stdout", "one\n"), ("stderr", "two\n"), ("stdout", "three")]
+    assert (page["schema"], page["next"], page["eof"], page["dropped"]) == (1, 13, True, 0)
+    assert text(living.call("logs", options=["--json", "--cursor", "5"]).document) == [("stderr", "wo\n"), ("stdout", "three")]
+    end = living.call("logs", options=["--json", "--cursor", "13"]).document
+    assert end["chunks"] == [] and end["next"] == 13 and end["eof"] is True
+    shown = living.call("logs")
+    assert (shown.out, shown.err) == (b"one\nthree", b"two\n")
+
+
+def test_a_run_with_json_is_logged_too(living):
+    living.call("run", "--", "echo", "x", options=["--json"])
+    assert text(living.json("logs")) == [("stdout", "x\n")]
+
+
+def test_output_is_read_while_the_run_goes_on(living):
+    with start(living, "--stdin", "--", "sh", "-c", "echo first; read line; echo $line", stdin=subprocess.PIPE) as run:
+        try:
+            assert run.stdout.readline() == b"first\n"
+            page = living.json("logs")
+            assert text(page) == [("stdout", "first\n")] and page["eof"] is False
+            assert [one["state"] for one in runs(living)] == ["running"]
+            run.stdin.write(b"second\n")
+            run.stdin.close()
+            assert run.wait(PATIENCE) == 0
+        finally:
+            run.kill()
+    page = living.call("logs", options=["--json", "--cursor", str(page["next"])]).document
+    assert text(page) == [("stdout", "second\n")] and page["eof"] is True
+
+
+def test_follow_ends_with_the_run(living):
+    with start(living, "--stdin", "--", "sh", "-c", "echo first; read line; echo $line; exit 3", stdin=subprocess.PIPE) as run:
+        assert run.stdout.readline() == b"first\n"
+        words = [str(places.binary()), "box", "logs", "--follow", "--json", living.name]
+        with subprocess.Popen(words, env=box.environment(box_calls.environment()), stdout=subprocess.PIPE) as follower:
+            try:
+                first = json.loads(follower.stdout.readline())
+                assert text(first) == [("stdout", "first\n")]
+                run.stdin.write(b"second\n")
+                run.stdin.close()
+                rest = [json.loads(line) for line in follower.stdout]
+                assert follower.wait(PATIENCE) == 0 and run.wait(PATIENCE) == 3
+            finally:
+                follower.kill()
+                run.kill()
+    assert [piece for page in rest for piece in text(page)] == [("stdout", "second\n")]
+    assert [page["eof"] for page in rest][-1] is True
+
+
+def test_runs_are_listed_with_their_verdicts(living):
+    living.call("run", "--", "true")
+    living.call("run", "--", "sh", "-c", "echo 12345; exit 3")
+    living.call("run", "-c", "while True: pass", options=["-l", "python", "--timeout", "0.5"])
+    listed = runs(living)
+    assert [(one["verdict"], one["exit_code"], one["output_bytes"]) for one in listed] == [
+        ("ok", 0, 0), ("nonzero", 3, 6), ("timeout", 124, 0)]
+    assert [one["command"] for one in listed] == ["true", "sh -c echo 12345; exit 3", "python: while True: pass"]
+    assert all(one["state"] == "ended" and one["ended_ms"] >= one["started_ms"] for one in listed)
+    shown = living.call("runs").out.decode().splitlines()
+    assert len(shown) == 3 and "nonzero" in shown[1] and shown[1].startswith(listed[1]["id"][:10])
+    assert text(living.json("logs", listed[1]["id"][:12])) == [("stdout", "12345\n")]
+
+
+def test_the_beginning_and_the_end_of_a_flood_are_kept(living, place):
+    with start(living, "--", "sh", "-c", "echo begin; yes 0123456789 | head -c 30000000; echo end") as run:
+        total = sum(len(piece) for piece in iter(lambda: run.stdout.read(65536), b""))
+        assert run.wait(PATIENCE) == 0
+    cursor, kept_bytes, dropped, first, last = 0, 0, 0, None, None
+    while True:
+        page = living.call("logs", options=["--json", "--cursor", str(cursor)]).document
+        data = "".join(chunk["data"] for chunk in page["chunks"])
+        assert len(data) <= 2 << 20
+        first, last = first or data, data or last
+        kept_bytes, dropped, cursor = kept_bytes + len(data), dropped + page["dropped"], page["next"]
+        if page["eof"]:
+            break
+    assert kept_bytes + dropped == total == cursor and dropped > 0
+    assert first.startswith("begin\n0123") and last.endswith("0123456789\n01234567end\n")
+    folder = place_of_runs(living)
+    assert sum(path.stat().st_size for path in folder.iterdir()) < 9 << 20
+
+
+def test_a_run_whose_command_was_killed_is_lost(living):
+    with start(living, "--", "sh", "-c", "echo before; sleep 1000") as run:
+        assert run.stdout.readline() == b"before\n"
+        run.send_signal(signal.SIGKILL)
+        run.wait(PATIENCE)
+    assert host.until(lambda: runs(living)[0]["state"] == "lost", PATIENCE)
+    page = living.json("logs")
+    assert text(page) == [("stdout", "before\n")] and page["eof"] is True
+    assert living.call("logs", options=["-f"]).out == b"before\n"
+
+
+def test_a_program_in_the_box_does_not_reach_the_logs(living):
+    living.sh("echo x")
+    folder = place_of_runs(living)
+    name = runs(living)[0]["id"]
+    assert living.sh(f"find / -name '{name}*' 2>/dev/null; ls {folder} 2>/dev/null; true") == ""
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert all(path.stat().st_mode & 0o777 == 0o600 for path in folder.iterdir())
+
+
+def test_many_runs_leave_a_bounded_number_of_logs(living):
+    for _ in range(70):
+        assert living.call("run", "--", "true").returncode == 0
+    assert len(runs(living)) == 64
+    assert len(list(place_of_runs(living).iterdir())) == 128
+
+
+def test_hostile_output_does_not_reach_the_terminal_or_break_the_json(living):
+    living.call("run", "--", "printf", "\\033]0;evil\\007\\377\\n")
+    page = living.json("logs")
+    assert text(page) == [("stdout", "\x1b]0;evil\x07\ufffd\n")]
+    assert b"\x1b" not in living.call("logs", options=["--json"]).out
+    assert b"\x1b" not in living.call("runs").out
+
+
+@pytest.mark.parametrize("words, options, told", [
+    (["r_none"], [], b"there is no run 'r_none'"), ([], ["--cursor", "-1"], b"--cursor: '-1' is no position"),
+    ([], ["--cursor", "x"], b"no position"), (["a", "b"], [], b"one RUN only"), (["../x"], [], b"there is no run '../x'"),
+])
+def test_bad_words_are_refused(living, words, options, told):
+    done = living.call("logs", *words, options=options)
+    assert done.returncode == 2 and told in done.err, done
+
+
+def test_a_box_in_which_nothing_ran_has_no_logs(living):
+    assert runs(living) == [] and living.call("runs").out == b""
+    done = living.call("logs")
+    assert done.returncode == 2 and b"nothing has run in that box yet" in done.err, done
