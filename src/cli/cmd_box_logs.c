@@ -2,12 +2,10 @@
 /* cli/cmd_box_logs.c - `glovebox box runs` and `box logs`: what ran in a box, and what it wrote. */
 #include <errno.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/inotify.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,6 +14,7 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/num.h"
+#include "cli/box_news.h"
 #include "cli/box_open.h"
 #include "cli/box_record.h"
 #include "cli/command.h"
@@ -33,9 +32,6 @@
 
 /* A chunk grows at most fourfold on a terminal. */
 #define SHOWN_MAX (1 << 20)
-
-/* How long to wait for news at most; a writer that is killed tells nothing. */
-#define LOOK_MS 500
 
 struct logs_args {
     const char *user;
@@ -274,16 +270,6 @@ static int print_page(struct logs *logs, bool follows, bool has_ended, bool *ret
     return command_print(&text, err) < 0 ? err->code : r;
 }
 
-/* Until something has happened in the directory. */
-static void await_news(const struct logs *logs)
-{
-    _Alignas(8) char events[4096];
-    struct pollfd news = { .fd = logs->news_fd, .events = POLLIN };
-
-    if (poll(&news, 1, LOOK_MS) > 0)
-        (void)!read(logs->news_fd, events, sizeof(events));
-}
-
 /* Whether it has ended is asked first: what is read then is all. */
 static int show_logs(struct logs *logs, bool follows, struct gb_err *err)
 {
@@ -299,26 +285,15 @@ static int show_logs(struct logs *logs, bool follows, struct gb_err *err)
         if (r < 0 || !follows || is_eof)
             return r < 0 ? r : 0;
         if (r == 0)
-            await_news(logs);
+            box_news_await(logs->news_fd);
     }
-}
-
-static int watch(int runs_fd)
-{
-    char path[64];
-    int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-
-    (void)snprintf(path, sizeof(path), "/proc/self/fd/%d/.", runs_fd);
-    if (fd >= 0)
-        (void)inotify_add_watch(fd, path, IN_MODIFY | IN_CREATE | IN_CLOSE_WRITE | IN_MOVED_TO);
-    return fd;
 }
 
 static int logs_of(const struct box_call *call, const struct logs_args *args, uint64_t cursor,
                    struct gb_err *err)
 {
     cleanup_close int runs_fd = box_runs_open(&call->settings, &call->kept, err);
-    cleanup_close int news_fd = runs_fd < 0 ? -1 : watch(runs_fd);
+    cleanup_close int news_fd = runs_fd < 0 ? -1 : box_news_open(runs_fd);
     cleanup_free struct logs *logs = calloc(1, sizeof(*logs));
     cleanup_kept_run struct kept_run run = { 0 };
     int r = runs_fd < 0

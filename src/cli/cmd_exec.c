@@ -32,6 +32,7 @@ struct given {
     struct text_list outs;
     bool has_stdin;
     bool is_json;
+    bool is_detached;
 };
 
 #define AT(field) .offset = offsetof(struct given, field)
@@ -73,6 +74,7 @@ static const struct opt box_options[] = {
     { OPT_LIST, "out", 0, AT(outs), "BOX[:HOST]", "copy a file out of it afterwards" },
     { OPT_TEXT, "workdir", 0, AT(workdir), "DIR", "where it runs in the box [the box's own]" },
     { OPT_LIST, "env", 0, AT(env), "NAME=VALUE", "set a variable" },
+    { OPT_FLAG, "detach", 'd', AT(is_detached), NULL, "do not wait for it: print its id" },
     { OPT_FLAG, "stdin", 0, AT(has_stdin), NULL, "let it read this command's stdin" },
     { OPT_KEY, .key = KEY_TIMEOUT },
     { OPT_KEY, .key = KEY_CPU_TIME },
@@ -362,6 +364,10 @@ static int take_all(const struct given *given, const struct parsed *parsed, stru
 
     args->has_stdin = given->has_stdin;
     args->is_json = given->is_json;
+    args->is_detached = given->is_detached;
+    args->begun_fd = -1;
+    if (r == 0 && given->is_detached && (given->has_stdin || given->is_json))
+        r = gb_fail(err, -EINVAL, GB_BLAME_CALLER, "-d excludes --stdin and --json");
     if (r == 0 && given->language)
         r = find_language(given->language, &args->language, err);
     if (r == 0)
@@ -419,7 +425,8 @@ static int exec_given(const struct call *call, const struct given *given,
     else if (r == 0)
         r = load_code(given, file_of(&store->args, parsed), store, err);
     if (r == 0)
-        r = exec_run(&store->args, &settings, err);
+        r = store->args.is_detached ? exec_detach(&store->args, &settings, err)
+                                    : exec_run(&store->args, &settings, err);
     settings_clear(&settings);
     return r;
 }

@@ -36,6 +36,7 @@ struct cmd {
 
 extern const struct cmd cmd_box_create;
 extern const struct cmd cmd_box_get;
+extern const struct cmd cmd_box_kill;
 extern const struct cmd cmd_box_list;
 extern const struct cmd cmd_box_logs;
 extern const struct cmd cmd_box_ls;
@@ -46,6 +47,7 @@ extern const struct cmd cmd_box_rmfile;
 extern const struct cmd cmd_box_run;
 extern const struct cmd cmd_box_runs;
 extern const struct cmd cmd_box_stat;
+extern const struct cmd cmd_box_wait;
 extern const struct cmd cmd_config_show;
 extern const struct cmd cmd_config_trust;
 extern const struct cmd cmd_doctor;

@@ -69,6 +69,8 @@ struct exec_args {
     const char *workspace; /* a directory of the host that is copied in and back; NULL */
     bool has_stdin;        /* --stdin: the program reads ours */
     bool is_json;
+    bool is_detached; /* a process of its own does the run; this one tells its id */
+    int begun_fd;     /* where the run's id is told once it is written down; -1 */
 };
 
 /* Prints the document of a request that was refused before anything ran; where that fails, the
@@ -77,3 +79,7 @@ void exec_refused(const struct gb_err *why);
 
 /* Runs it; the exit code, or a negative errno when nothing could be run and nothing was told. */
 int exec_run(const struct exec_args *args, const struct settings *settings, struct gb_err *err);
+
+/* The same in a process of its own: prints the run's id once it is written down.  A positive exit
+ * code: it was not begun, and why has been told. */
+int exec_detach(const struct exec_args *args, const struct settings *settings, struct gb_err *err);

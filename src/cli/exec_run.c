@@ -292,6 +292,26 @@ static int record_output(void *user, int stream, const void *bytes, size_t len)
     return base->output ? base->output(base->user, stream, bytes, len) : 0;
 }
 
+/* Whoever waits for the id goes on, and nobody hears this process any more. */
+static void tell_begun(int fd, const char *id)
+{
+    cleanup_close int null_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+    (void)fd_write_full(fd, id, strlen(id));
+    close(fd);
+    if (null_fd >= 0)
+        (void)dup2(null_fd, STDERR_FILENO);
+}
+
+/* What glovebox has to say of a run belongs to its log too. */
+static void record_failure(struct box_record *record, const struct gb_err *err)
+{
+    char line[sizeof(err->msg) + 16];
+    int n = snprintf(line, sizeof(line), "glovebox: %s\n", err->msg);
+
+    box_record_add(record, OUT_STDERR, line, (size_t)n);
+}
+
 static int run_recorded(const struct exec_args *args, const struct settings *settings,
                         const struct kept *kept, const struct run_request *base, struct box *box,
                         struct run_result *result, struct gb_err *err)
@@ -302,11 +322,15 @@ static int run_recorded(const struct exec_args *args, const struct settings *set
 
     if (r < 0)
         return r;
+    if (args->begun_fd >= 0)
+        tell_begun(args->begun_fd, recorder.record.id);
     request.id = recorder.record.id;
     request.sinks = NULL;
     request.output = record_output;
     request.user = &recorder;
     r = run_request(args, &request, box, result, err);
+    if (r < 0)
+        record_failure(&recorder.record, &result->error);
     box_record_end(&recorder.record, result);
     return r;
 }

@@ -33,6 +33,7 @@ static const struct bind_field fields[] = {
     { "command", BIND_STR, AT(command), BIND_REQUIRED },
     { "verdict", BIND_STR, AT(verdict) },
     { "started_ms", BIND_U64, AT(started_ms), BIND_REQUIRED },
+    { "pid", BIND_U64, AT(pid), 0, 0, INT_MAX },
     { "ended_ms", BIND_U64, AT(ended_ms) },
     { "exit_code", BIND_U64, AT(exit_code), 0, 0, 255 },
     { "output_bytes", BIND_U64, AT(output_bytes) },
@@ -70,6 +71,7 @@ static int record_write(int runs_fd, const struct kept_run *run, struct gb_err *
     json_put_str(&w, "command", run->command);
     json_put_str(&w, "verdict", run->verdict);
     json_put_u64(&w, "started_ms", run->started_ms);
+    json_put_u64(&w, "pid", run->pid);
     json_put_u64(&w, "ended_ms", run->ended_ms);
     json_put_u64(&w, "exit_code", run->exit_code);
     json_put_u64(&w, "output_bytes", run->output_bytes);
@@ -115,7 +117,7 @@ static void forget_oldest(int runs_fd)
 int kept_run_begin(int runs_fd, const char *id, const char *command, uint64_t started_ms,
                    struct gb_err *err)
 {
-    struct kept_run run = { .started_ms = started_ms };
+    struct kept_run run = { .started_ms = started_ms, .pid = (uint64_t)getpid() };
     char text[KEPT_RUN_COMMAND_MAX + 1];
     int r;
 

@@ -26,6 +26,7 @@ struct kept_run {
     char *command; /* a few words of what was asked */
     char *verdict; /* NULL: it is under way, or its command was killed */
     uint64_t started_ms;
+    uint64_t pid;       /* of the process that does it */
     uint64_t ended_ms;  /* 0: not yet */
     uint64_t exit_code; /* of the command */
     uint64_t output_bytes;

@@ -171,3 +171,65 @@ def test_a_box_in_which_nothing_ran_has_no_logs(living):
     assert runs(living) == [] and living.call("runs").out == b""
     done = living.call("logs")
     assert done.returncode == 2 and b"nothing has run in that box yet" in done.err, done
+
+
+# ---- runs that nobody waits for -----------------------------------------------------------------
+
+def detach(living, *words):
+    done = living.call("run", *words, options=["-d"])
+    assert done.returncode == 0 and done.err == b"", done
+    return done.out.decode().strip()
+
+
+def test_a_detached_run_goes_on_and_can_be_waited_for(living):
+    run = detach(living, "--", "sh", "-c", "echo begun; while [ ! -e go ]; do sleep 0.05; done; echo over; exit 4")
+    assert run.startswith("r_") and len(run) == 28
+    assert [(one["id"], one["state"]) for one in runs(living)] == [(run, "running")]
+    living.sh("touch go")
+    followed = living.call("logs", run, options=["-f"])
+    assert followed.out == b"begun\nover\n", followed
+    assert living.call("wait", run).returncode == 4
+    assert [(one["verdict"], one["exit_code"]) for one in runs(living) if one["id"] == run] == [("nonzero", 4)]
+
+
+def test_a_detached_run_is_ended_with_what_it_started(living):
+    run = detach(living, "--", "sh", "-c", "sleep 1000 & setsid sleep 1000 & echo up; wait")
+    assert host.until(lambda: text(living.json("logs", run)) == [("stdout", "up\n")], PATIENCE)
+    assert living.call("kill", run).returncode == 0
+    assert runs(living)[0]["verdict"] == "cancelled"
+    assert living.call("wait", run).returncode == 130
+    assert "sleep" not in living.sh("cat /proc/[0-9]*/comm")
+    again = living.call("kill", run)
+    assert again.returncode == 2 and again.err == f"glovebox: run {run} is over\n".encode(), again
+
+
+def test_kill_ends_a_run_that_somebody_watches(living):
+    with start(living, "--", "sh", "-c", "echo up; sleep 1000") as run:
+        assert run.stdout.readline() == b"up\n"
+        assert living.call("kill", runs(living)[0]["id"]).returncode == 0
+        assert run.wait(PATIENCE) == 130
+
+
+def test_detached_runs_keep_their_limits_and_end_with_their_box(place):
+    with box_calls.made() as living:
+        limited = living.call("run", "--", "sleep", "1000", options=["-d", "--timeout", "0.3"]).out.decode().strip()
+        assert living.call("wait", limited).returncode == 124
+        detach(living, "--", "sleep", "1000")
+    # the box is gone; the ledger fails this test if the process that did the run is not
+
+
+def test_why_a_detached_run_could_not_be_done_is_told(living):
+    run = detach(living, "--", "nothere")
+    assert living.call("wait", run).returncode == 127
+    assert "nothere" in living.json("logs", run)["chunks"][0]["data"]
+    refused = living.call("run", "--", "true", options=["-d", "--stdin"])
+    assert refused.returncode == 2 and b"-d excludes" in refused.err, refused
+    nowhere = box_calls.Kept("b_none").call("run", "--", "true", options=["-d"])
+    assert nowhere.returncode == 2 and nowhere.out == b"" and b"there is no box" in nowhere.err, nowhere
+
+
+@pytest.mark.parametrize("command", ["wait", "kill"])
+def test_wait_and_kill_want_one_run_that_is_there(living, command):
+    for words, told in [([], b"which run?"), (["a", "b"], b"which run?"), (["r_none"], b"there is no run")]:
+        done = living.call(command, *words)
+        assert done.returncode == 2 and told in done.err, done
