@@ -524,6 +524,85 @@ static void input_that_a_host_never_ends_does_not_pile_up(void **state)
     box_down(box);
 }
 
+/* ---- killing one of several ----------------------------------------------------------------- */
+
+static int kill_run(struct box *box, const struct box_run *run)
+{
+    struct msg_kill msg = { .seq = box->seq++, .run = run->seq };
+
+    box_send(box, MSG_KILL, &msg);
+    assert_int_equal(box_answer(box, msg.seq), 0);
+    return (int)box->ok.value;
+}
+
+/* A shell that does what it is told; its first line has come. */
+static struct box_run shell_up(struct box *box)
+{
+    struct box_run run = box_sh(box, "echo ready; exec sh", "io");
+
+    box_wait(box, strstr(box_stream(box, run.out)->bytes, "ready\n"));
+    return run;
+}
+
+static void shell_says(struct box *box, const struct box_run *shell, const char *line,
+                       const char *wanted)
+{
+    box_send_data(box, shell->in, line, strlen(line), false);
+    box_wait(box, strstr(box_stream(box, shell->out)->bytes, wanted));
+}
+
+static void kill_of_a_run_spares_the_others(void **state)
+{
+    struct box *box = box_up();
+    struct box_run shell = shell_up(box);
+    struct box_run victim = box_sh(box, "sleep 1000 & echo on; sleep 1000", "o");
+
+    (void)state;
+    box_wait(box, strstr(box_stream(box, victim.out)->bytes, "on\n"));
+    assert_int_equal(kill_run(box, &victim), 0);
+    assert_int_equal(box_exit(box, &victim), 1000 + SIGKILL);
+    /* Its background job had the other end of this, too. */
+    assert_string_equal(box_text(box, victim.out), "on\n");
+    shell_says(box, &shell, "echo still here\n", "still here\n");
+    box_down(box);
+}
+
+static void kill_of_a_run_that_has_ended_meets_what_it_left(void **state)
+{
+    struct box *box = box_up();
+    struct box_run shell = shell_up(box);
+    struct box_run victim = box_sh(box, "sleep 1000 & exit 3", "o");
+
+    (void)state;
+    assert_int_equal(box_exit(box, &victim), 3);
+    assert_false(box_stream(box, victim.out)->has_fin);
+    assert_int_equal(kill_run(box, &victim), 0);
+    assert_string_equal(box_text(box, victim.out), "");
+    /* Once more, and one that never was: nobody is left to kill. */
+    assert_int_equal(kill_run(box, &victim), 0);
+    assert_int_equal(kill_run(box, &(struct box_run){ .seq = 999999 }), 0);
+    shell_says(box, &shell, "echo still here\n", "still here\n");
+    box_down(box);
+}
+
+/* A session of its own hides a process only while another run is under way. */
+static void kill_of_the_last_run_leaves_nobody(void **state)
+{
+    struct box *box = box_up();
+    struct box_run shell = shell_up(box);
+    struct box_run victim = box_sh(box, "setsid sh -c 'echo on; exec sleep 1000' & exit 3", "o");
+
+    (void)state;
+    assert_int_equal(box_exit(box, &victim), 3);
+    box_wait(box, strstr(box_stream(box, victim.out)->bytes, "on\n"));
+    assert_int_equal(kill_run(box, &victim), 0);
+    box_ping(box);
+    assert_false(box_stream(box, victim.out)->has_fin);
+    assert_int_equal(kill_run(box, &shell), 0);
+    assert_string_equal(box_text(box, victim.out), "on\n");
+    box_down(box);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -545,6 +624,9 @@ int main(void)
         cmocka_unit_test(impossible_signals_are_refused),
         cmocka_unit_test(orphans_are_reaped),
         cmocka_unit_test(kill_leaves_nobody),
+        cmocka_unit_test(kill_of_a_run_spares_the_others),
+        cmocka_unit_test(kill_of_a_run_that_has_ended_meets_what_it_left),
+        cmocka_unit_test(kill_of_the_last_run_leaves_nobody),
         cmocka_unit_test(a_fork_storm_is_killed),
         cmocka_unit_test(a_flood_of_orphans_does_not_silence_it),
         cmocka_unit_test(a_program_that_is_traced_for_ever_does_not_silence_it),
