@@ -72,7 +72,7 @@ static void record(struct buf *ret, const char *user)
     char text[64] = "";
     struct kept kept = {
         .id = ONE,
-        .user = user ? strncpy(text, user, sizeof(text) - 1) : NULL,
+        .user = user ? text : NULL,
         .image = (char[]){ "host" },
         .workdir = (char[]){ "/workspace" },
         .created_ms = 12345,
@@ -87,6 +87,7 @@ static void record(struct buf *ret, const char *user)
                               .limits = limits_default() } },
     };
 
+    (void)snprintf(text, sizeof(text), "%s", user ? user : "");
     assert_int_equal(kept_record_write(&kept, ret), 0);
 }
 
@@ -97,12 +98,12 @@ static int box_up(const char *id, const char *user)
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     char path[256];
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int file;
 
     record(&text, user);
     assert_int_equal(mkdir(at(id), 0700), 0);
     snprintf(path, sizeof(path), "%s/box.json", at(id));
-    int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-
+    file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     assert_int_equal(fd_write_full(file, text.data, text.len), 0);
     close(file);
     snprintf(address.sun_path, sizeof(address.sun_path), "%.90s/socket", at(id));
