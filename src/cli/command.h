@@ -19,7 +19,8 @@ struct settings;
 /* One call of a command. */
 struct call {
     const struct cmd *cmd;
-    char *const *argv; /* behind the command's name; NULL-terminated */
+    const char *program; /* as it was called: "glovebox", "adde" */
+    char *const *argv;   /* behind the command's name; NULL-terminated */
     char *const *env;
     enum color_mode *ret_color; /* how an error of this call is to be printed */
 };
@@ -58,6 +59,7 @@ extern const struct cmd cmd_runs_answer;
 extern const struct cmd cmd_runs_list;
 extern const struct cmd cmd_runs_rm;
 extern const struct cmd cmd_runs_show;
+extern const struct cmd cmd_tool;
 extern const struct cmd cmd_version;
 
 /* The n-th command, NULL behind the last. */

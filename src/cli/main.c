@@ -2,7 +2,7 @@
 /* cli/main.c - finds the command and runs it.
  *
  * Nothing is read or prepared before a command asks for it: `glovebox version` must start as fast
- * as a program that does nothing.
+ * as a program that does nothing.  Called as `adde` it is `glovebox tool`.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -11,11 +11,13 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/path.h"
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/term.h"
 
 #define TEXT_MAX 262144
+#define ADDE     "adde"
 
 /* A file that is opened must never become stdin, stdout or stderr because the caller had closed
  * it. */
@@ -66,7 +68,7 @@ static int run_command(char *const *argv, char *const *env, enum color_mode *ret
     static char help[] = "--help";
     char *const only_help[] = { help, NULL };
     bool wants_help = strcmp(argv[0], "help") == 0;
-    struct call call = { .env = env };
+    struct call call = { .program = "glovebox", .env = env };
     size_t n = 0;
     int r;
 
@@ -100,11 +102,24 @@ static int run(char *const *argv, char *const *env, enum color_mode *ret_color, 
     return r == -ENOENT ? run_command(argv, env, ret_color, err) : r;
 }
 
+/* Every word is the tool's, options too. */
+static int run_adde(char *const *argv, char *const *env, enum color_mode *ret_color,
+                    struct gb_err *err)
+{
+    struct call call = { .cmd = &cmd_tool, .program = ADDE, .argv = argv, .env = env };
+    int r = open_standard_fds(err);
+
+    call.ret_color = ret_color;
+    return r < 0 ? r : cmd_tool.run(&call, err);
+}
+
 int main(int argc, char **argv, char **env)
 {
     enum color_mode color = COLOR_AUTO;
     struct gb_err err = { 0 };
-    int r = run(argc > 0 ? argv + 1 : argv, env, &color, &err);
+    bool is_adde = argc > 0 && strcmp(path_base(argv[0]), ADDE) == 0;
+    char *const *words = argc > 0 ? argv + 1 : argv;
+    int r = is_adde ? run_adde(words, env, &color, &err) : run(words, env, &color, &err);
 
     if (r >= 0)
         return r;

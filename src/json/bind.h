@@ -47,8 +47,9 @@ struct bind_field {
     enum bind_type type;
     size_t offset;
     unsigned flags;
-    int64_t min; /* numbers: the bounds, both included; */
-    int64_t max; /* both 0: whatever the type holds */
+    int64_t min;      /* numbers: the bounds, both included; */
+    int64_t max;      /* both 0: whatever the type holds */
+    const char *help; /* for people and models; NULL where nobody asks */
 };
 
 enum bind_flags {

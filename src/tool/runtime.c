@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tool/runtime.c - create_runtime_env and cleanup_env. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/num.h"
+#include "json/writer.h"
+#include "tool/environment.h"
+#include "tool/tool.h"
+
+#define MEMORY_BYTES     (UINT64_C(512) << 20)
+#define CPU_MILLI        500
+#define TTL_S            86400
+#define TTL_MAX_S        (49 * 86400)
+#define DEPENDENCIES_MAX 200
+#define DEPENDENCY_MAX   200
+#define IMAGE_HOST       "host"
+
+/* ---- create_runtime_env --------------------------------------------------------------------- */
+
+struct create_args {
+    char *image;
+    char **dependencies;
+    char **env_vars;
+    bool network;
+    char **port_bindings;
+    bool use_image_cmd;
+    char *memory;
+    double cpus;
+    uint64_t pids;
+    char *disk;
+    uint64_t ttl_sec;
+};
+
+#define AT(field) offsetof(struct create_args, field)
+static const struct bind_field create_fields[] = {
+    { "image", BIND_STR, AT(image), .help = "Image; default: the configured one." },
+    { "dependencies", BIND_STRS, AT(dependencies),
+      .help = "Packages to install; need network: true." },
+    { "env_vars", BIND_PAIRS, AT(env_vars), .help = "Variables of every run." },
+    { "network", BIND_BOOL, AT(network), .help = "Network in the environment; default false." },
+    { "port_bindings", BIND_PAIRS, AT(port_bindings),
+      .help = "Port in the environment to port of the host, on 127.0.0.1." },
+    { "use_image_cmd", BIND_BOOL, AT(use_image_cmd),
+      .help = "Start the image's own command; default false." },
+    { "memory", BIND_STR, AT(memory), .help = "Such as 256m; default 512m." },
+    { "cpus", BIND_DOUBLE, AT(cpus), .min = 0, .max = 1024, .help = "CPUs; default 0.5." },
+    { "pids", BIND_U64, AT(pids), .min = 1, .max = 32768,
+      .help = "Processes and threads; default: the configured limit." },
+    { "disk", BIND_STR, AT(disk), .help = "Such as 1g; default: the configured limit." },
+    { "ttl_sec", BIND_U64, AT(ttl_sec), .min = 1, .max = TTL_MAX_S,
+      .help = "Seconds after which it ends by itself; default 86400." },
+    { 0 },
+};
+static const struct bind create_bind = TOOL_BIND(create_fields);
+
+/* What pip and npm take as the name of a package with its version, and no option. */
+static bool is_dependency(const char *name)
+{
+    size_t len = strlen(name);
+
+    if (len == 0 || len > DEPENDENCY_MAX || !(isalnum((unsigned char)name[0]) || name[0] == '@'))
+        return false;
+    for (size_t i = 0; i < len; i++)
+        if (!isalnum((unsigned char)name[i]) && !strchr("._-[],=<>!~@/^*+:", name[i]))
+            return false;
+    return true;
+}
+
+static int check_dependencies(const struct create_args *args, struct gb_err *err)
+{
+    size_t n = 0;
+
+    for (; args->dependencies && args->dependencies[n]; n++)
+        if (n == DEPENDENCIES_MAX || !is_dependency(args->dependencies[n]))
+            return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
+                           "dependencies: '%.100s' is no name of a package", args->dependencies[n]);
+    if (n > 0 && !args->network)
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
+                       "dependencies cannot be installed without a network" GB_REMEDY
+                       "set network to true, or leave dependencies out");
+    return 0;
+}
+
+static int check_variables(const struct create_args *args, struct gb_err *err)
+{
+    for (char **at = args->env_vars; at && at[0]; at += 2) {
+        size_t len = strspn(at[0], "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                   "0123456789_");
+
+        if (len == 0 || at[0][len] || isdigit((unsigned char)at[0][0]))
+            return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
+                           "env_vars: '%.100s' is no name of a variable", at[0]);
+    }
+    return 0;
+}
+
+/* "3000", "3000/tcp". */
+static bool is_box_port(const char *text)
+{
+    char digits[6];
+    size_t len = strcspn(text, "/");
+    uint64_t port;
+
+    if (len >= sizeof(digits))
+        return false;
+    memcpy(digits, text, len);
+    digits[len] = '\0';
+    return num_parse_u64(digits, 1, 65535, &port) == 0 &&
+           (!text[len] || strcmp(text + len, "/tcp") == 0 || strcmp(text + len, "/udp") == 0);
+}
+
+static int check_ports(const struct create_args *args, struct gb_err *err)
+{
+    uint64_t port;
+
+    for (char **at = args->port_bindings; at && at[0]; at += 2)
+        if (!is_box_port(at[0]) || num_parse_u64(at[1], 1, 65535, &port) < 0)
+            return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
+                           "port_bindings: '%.40s' to '%.40s' are no two ports", at[0], at[1]);
+    return 0;
+}
+
+/* What no backend does yet is refused; to leave it out silently would be a lie. */
+static int check_possible(const struct create_args *args, const struct box_spec *box,
+                          struct gb_err *err)
+{
+    const struct box_ops *ops = box_backend(box->backend, err);
+    const char *what = args->network                                   ? "network"
+                       : args->port_bindings && args->port_bindings[0] ? "port_bindings"
+                       : args->use_image_cmd                           ? "use_image_cmd"
+                                                                       : NULL;
+
+    if (!ops)
+        return -EINVAL;
+    if (what)
+        return gb_fail(err, -ENOTSUP, GB_BLAME_CALLER,
+                       "%s: environments of backend '%s' do not have that", what, ops->name);
+    if (ops->shows_host && strcmp(box->image, IMAGE_HOST) != 0)
+        return gb_fail(err, -ENOTSUP, GB_BLAME_CALLER,
+                       "image '%.100s': backend '%s' has only the image '" IMAGE_HOST
+                       "', this machine's own programs" GB_REMEDY "say \"image\": \"" IMAGE_HOST
+                       "\"",
+                       box->image, ops->name);
+    if (!ops->keep)
+        return gb_fail(err, -ENOTSUP, GB_BLAME_CALLER, "boxes of backend '%s' cannot live on",
+                       ops->name);
+    return 0;
+}
+
+static int size_of(const char *key, const char *text, uint64_t *ret, struct gb_err *err)
+{
+    if (!text || num_parse_size(text, ret) == 0)
+        return 0;
+    return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "%s: '%.40s' is no size, such as 256m", key,
+                   text);
+}
+
+/* What is asked for, else the tools' own, and never more than the operator's. */
+static int limits_of(const struct create_args *args, const struct limits *most, struct limits *ret,
+                     struct gb_err *err)
+{
+    struct limits said = {
+        .memory_bytes = MEMORY_BYTES,
+        .cpu_milli = CPU_MILLI,
+        .pids = args->pids,
+    };
+    int r = size_of("memory", args->memory, &said.memory_bytes, err);
+
+    if (r == 0)
+        r = size_of("disk", args->disk, &said.disk_bytes, err);
+    if (r < 0)
+        return r;
+    if (args->cpus > 0)
+        said.cpu_milli = (uint64_t)(args->cpus * 1000 + 0.5);
+    *ret = limits_min(limits_or(said, *most), *most);
+    return limits_check(ret, err);
+}
+
+static int check(const struct create_args *args, const struct box_spec *box, struct gb_err *err)
+{
+    int r = check_dependencies(args, err);
+
+    if (r == 0)
+        r = check_variables(args, err);
+    if (r == 0)
+        r = check_ports(args, err);
+    return r < 0 ? r : check_possible(args, box, err);
+}
+
+static int create(struct tool_call *call, void *bound, struct gb_err *err)
+{
+    const struct create_args *args = bound;
+    struct box_spec box = *call->host->box;
+    struct environment_spec spec = { .box = &box, .variables = args->env_vars };
+    cleanup_environment struct environment made = { 0 };
+    int r;
+
+    if (args->image && !args->image[strspn(args->image, " \t\r\n")])
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "image name is required");
+    if (args->image)
+        box.image = args->image;
+    spec.ttl_ms = (args->ttl_sec ? args->ttl_sec : TTL_S) * 1000;
+    box.ttl_ms = spec.ttl_ms;
+    box.shows_groups = true;
+    r = check(args, &box, err);
+    if (r == 0)
+        r = limits_of(args, &call->host->box->limits, &box.limits, err);
+    if (r == 0)
+        r = environment_make(call->host, &spec, &made, err);
+    if (r < 0)
+        return r;
+    json_put_str(call->answer, "container_id", made.kept.id);
+    json_put_str(call->answer, "workspace", made.workspace);
+    return 0;
+}
+
+const struct tool tool_create_runtime_env = {
+    .name = "create_runtime_env",
+    .help = "Make an isolated environment that lives on, with a workspace directory on the host.",
+    .makes_boxes = true,
+    .size = sizeof(struct create_args),
+    .bind = &create_bind,
+    .run = create,
+};
+
+/* ---- cleanup_env ---------------------------------------------------------------------------- */
+
+struct cleanup_args {
+    char *container_id;
+    bool delete_workspace;
+};
+
+static const struct bind_field cleanup_fields[] = {
+    { "container_id", BIND_STR, offsetof(struct cleanup_args, container_id),
+      .help = "The environment." },
+    { "delete_workspace", BIND_BOOL, offsetof(struct cleanup_args, delete_workspace),
+      .help = "Delete its workspace directory too, with all files; default false." },
+    { 0 },
+};
+static const struct bind cleanup_bind = TOOL_BIND(cleanup_fields);
+static const struct tool_need cleanup_needs[] = {
+    { "container_id", "container_id is required" },
+    { 0 },
+};
+
+static int cleanup(struct tool_call *call, void *bound, struct gb_err *err)
+{
+    const struct cleanup_args *args = bound;
+    cleanup_environment struct environment found = { 0 };
+    int r = environment_find(call->host, args->container_id, &found, err);
+
+    return r < 0 ? r : environment_remove(call->host, &found, args->delete_workspace, err);
+}
+
+const struct tool tool_cleanup_env = {
+    .name = "cleanup_env",
+    .help = "End an environment and everything that runs in it.",
+    .shape = TOOL_OK,
+    .size = sizeof(struct cleanup_args),
+    .bind = &cleanup_bind,
+    .needs = cleanup_needs,
+    .run = cleanup,
+};
