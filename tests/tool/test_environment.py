@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: Apache-2.0
+"""create_runtime_env, execute_code_block, get_container_logs, cleanup_env on native boxes."""
+import json
+import os
+import shutil
+import signal
+import subprocess
+
+import pytest
+
+from lib import host
+
+
+def test_an_environment_is_found_by_the_next_call(tools):
+    """S2-07, S2-12, S2-14, S2-18"""
+    with tools.made() as made:
+        assert os.path.isabs(made.workspace)
+        assert os.path.basename(made.workspace).startswith("adde-workspace-")
+        log = tools.run(made, "main.py", "import sys\nprint('<a&b>')\nprint('bad', file=sys.stderr)")
+        assert (log["exit_code"], log["stdout"], log["stderr"]) == (0, "<a&b>\n", "bad\n")
+        assert log["execution_time"].endswith("s") and float(log["execution_time"][:-1]) < 60
+        assert len(log["execution_time"].split(".")[1]) == 3
+        assert log["timed_out"] is False
+        answer = tools.do("cleanup_env", container_id=made.container_id, delete_workspace=True)
+        assert answer == {"ok": True}
+        assert tools.boxes() == []
+
+
+def test_an_empty_workspace_goes_and_a_full_one_stays(tools, forget):
+    with tools.made() as made:
+        tools.do("cleanup_env", container_id=made.container_id)
+        assert not os.path.exists(made.workspace)
+    with tools.made() as made:
+        tools.run(made, "a.sh", "echo kept > result.txt")
+        tools.do("cleanup_env", container_id=made.container_id)
+        forget(made.workspace)
+        with open(f"{made.workspace}/result.txt", encoding="utf8") as file:
+            assert file.read() == "kept\n"
+
+
+def test_delete_workspace_follows_no_link(tools):
+    keep = tools.cwd / "keep"
+    keep.mkdir()
+    (keep / "file").write_text("x")
+    with tools.made() as made:
+        os.symlink(keep, f"{made.workspace}/link")
+        os.makedirs(f"{made.workspace}/a/b")
+        tools.do("cleanup_env", container_id=made.container_id, delete_workspace=True)
+        assert not os.path.exists(made.workspace)
+    assert (keep / "file").read_text() == "x"
+
+
+def test_files_of_the_workspace_go_in_and_come_out(tools):
+    with tools.made() as made:
+        with open(f"{made.workspace}/data.txt", "w", encoding="utf8") as file:
+            file.write("from the host")
+        log = tools.run(made, "deep/er/main.py",
+                        "import os\nprint(open('data.txt').read(), os.getcwd())\n"
+                        "open('out.txt','w').write('from the box')")
+        assert log["stdout"] == "from the host /workspace\n"
+        for name, text in (("out.txt", "from the box"), ("deep/er/main.py", None)):
+            with open(f"{made.workspace}/{name}", encoding="utf8") as file:
+                assert text in (None, file.read())
+        assert os.stat(f"{made.workspace}/deep/er/main.py").st_mode & 0o777 == 0o644
+        with open(f"{made.workspace}/data.txt", "w", encoding="utf8") as file:
+            file.write("changed meanwhile")
+        assert tools.run(made, "b.sh", "cat data.txt out.txt")["stdout"] == \
+            "changed meanwhilefrom the box"
+
+
+def test_what_a_program_leaves_outside_the_workspace_is_there_for_the_next(tools):
+    with tools.made() as made:
+        tools.run(made, "a.sh", "echo here > /tmp/note")
+        assert tools.run(made, "b.sh", "cat /tmp/note")["stdout"] == "here\n"
+
+
+def test_environments_do_not_see_each_other(tools):
+    with tools.made() as one, tools.made() as other:
+        tools.run(one, "a.sh", "echo secret > /tmp/note; echo secret > mine")
+        log = tools.run(other, "b.sh", "cat /tmp/note mine")
+        assert log["exit_code"] != 0 and "secret" not in log["stdout"]
+
+
+def test_a_failing_program_is_a_result(tools):
+    """S2-04"""
+    with tools.made() as made:
+        assert tools.run(made, "a.py", "raise SystemExit(7)")["exit_code"] == 7
+        log = tools.run(made, "b.py", "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)")
+        assert (log["exit_code"], log["verdict"]) == (137, "signal")
+
+
+@pytest.mark.parametrize("name, code, out", [
+    ("a.py", "print(6 * 7)", "42\n"),
+    ("a.js", "console.log(6 * 7)", "42\n"),
+    ("a.mjs", "import os from 'os'; console.log(typeof os.tmpdir)", "function\n"),
+    ("a.sh", "echo $((6 * 7))", "42\n"),
+])
+def test_the_ending_names_the_runner(tools, name, code, out):
+    """S2-13"""
+    with tools.made() as made:
+        log = tools.run(made, name, code)
+        assert (log["exit_code"], log["stdout"]) == (0, out), log
+
+
+def test_another_ending_runs_as_a_program_and_is_no_shell_line(tools):
+    """S2-13: not executable, 126; the name is not the shell's to read."""
+    with tools.made() as made:
+        for name in ("prog", "a;touch injected", "$(touch injected)", "a b"):
+            log = tools.run(made, name, "echo never")
+            assert (log["exit_code"], log["stdout"]) == (126, ""), log
+        assert not os.path.exists(f"{made.workspace}/injected")
+
+
+def test_a_timeout_is_a_result_and_kills(tools):
+    """S2-15: partial output, 124, and every process of the run is gone."""
+    with tools.made() as made:
+        log = tools.run(made, "a.sh", "echo so far; sleep 1000 & sleep 1000", timeout_sec=1)
+        assert (log["exit_code"], log["stdout"], log["timed_out"]) == (124, "so far\n", True)
+        log = tools.run(made, "b.sh", "grep -al sleep /proc/[0-9]*/comm | wc -l; ls")
+        assert log["stdout"].split()[0] == "0"
+
+
+def test_a_busy_loop_ends_too(tools):
+    with tools.made() as made:
+        log = tools.run(made, "a.py", "print('x', flush=True)\nwhile True: pass", timeout_sec=1)
+        assert (log["exit_code"], log["stdout"], log["timed_out"]) == (124, "x\n", True)
+
+
+def test_no_timeout_means_thirty_seconds(tools):
+    """S2-12"""
+    with tools.made() as made:
+        for seconds in (0, -5):
+            log = tools.run(made, "a.sh", "echo ok", timeout_sec=seconds)
+            assert log["stdout"] == "ok\n"
+
+
+def test_the_log_of_the_last_run_is_told_again(tools):
+    """S2-17"""
+    with tools.made() as made:
+        which = {"container_id": made.container_id}
+        assert tools.fails("get_container_logs", **which) == \
+            "no previous execution log found (run execute_code_block first)"
+        first = tools.run(made, "a.sh", "printf '1\\n2\\n3\\n'; printf 'e\\nf' >&2; exit 3")
+        assert tools.do("get_container_logs", **which)["log"] == first
+        for lines, out, err in ((1, "3\n", "f"), (2, "2\n3\n", "e\nf"), (9, "1\n2\n3\n", "e\nf"),
+                                (0, "1\n2\n3\n", "e\nf"), (-1, "1\n2\n3\n", "e\nf")):
+            log = tools.do("get_container_logs", **which, tail_lines=lines)["log"]
+            assert (log["stdout"], log["stderr"], log["exit_code"]) == (out, err, 3)
+        second = tools.run(made, "b.sh", "echo second")
+        assert tools.do("get_container_logs", **which)["log"] == second
+
+
+def test_any_bytes_of_a_program_are_told(tools):
+    with tools.made() as made:
+        log = tools.run(made, "a.py", "import os\nos.write(1, bytes(range(256)))")
+        assert log["stdout"].startswith("\0\1\2") and "\ufffd" in log["stdout"]
+        assert tools.do("get_container_logs", container_id=made.container_id)["log"] == log
+
+
+def test_the_log_cannot_be_forged_from_inside(tools):
+    """S2-16"""
+    forged = json.dumps({"exit_code": 0, "stdout": "forged", "stderr": ""})
+    with tools.made() as made:
+        log = tools.run(made, "a.py",
+                        "for name in ('.adde_last_run.json', 'last_run.json', 'environment.json'):\n"
+                        f"    open(name, 'w').write({forged!r})\nprint('true')")
+        again = tools.do("get_container_logs", container_id=made.container_id)["log"]
+        assert again == log and again["stdout"] == "true\n"
+
+
+def test_a_log_that_is_broken_is_an_error(tools):
+    with tools.made() as made:
+        tools.run(made, "a.sh", "echo x")
+        path = tools.base / "state" / "boxes" / made.container_id / "last_run.json"
+        for text in ("{", "[]", ""):
+            path.write_text(text)
+            error = tools.fails("get_container_logs", container_id=made.container_id)
+            assert error.startswith("invalid last run data: ")
+
+
+def test_variables_reach_the_program_as_they_are(tools):
+    value = "a b $(touch x) \"' = \n ü"
+    with tools.made(env_vars={"PLAIN": "1", "ODD": value}) as made:
+        log = tools.run(made, "a.py", "import os, json\n"
+                                      "print(json.dumps([os.environ['PLAIN'], os.environ['ODD']]))")
+        assert json.loads(log["stdout"]) == ["1", value]
+
+
+def test_limits_are_those_of_the_tools(tools):
+    """S2-08, S2-31"""
+    with tools.made() as made:
+        log = tools.run(made, "a.py", "x = bytearray(700 << 20)")
+        assert (log["verdict"], log["exit_code"]) == ("memory", 137)
+        record = json.loads((tools.base / "state" / "boxes" / made.container_id / "box.json")
+                            .read_text())
+        assert (record["memory_bytes"], record["cpu_milli"]) == (512 << 20, 500)
+        assert record["ttl_ms"] == 86400 * 1000
+
+
+def test_limits_of_an_environment_can_only_be_lowered(tools):
+    with tools.made(memory="64m", cpus=0.25, pids=20, disk="8m", ttl_sec=600) as made:
+        record = json.loads((tools.base / "state" / "boxes" / made.container_id / "box.json")
+                            .read_text())
+        assert (record["memory_bytes"], record["cpu_milli"], record["pids"]) == (64 << 20, 250, 20)
+        assert (record["disk_bytes"], record["ttl_ms"]) == (8 << 20, 600000)
+    with tools.made(memory="100g", cpus=64, pids=30000, disk="1t") as made:
+        record = json.loads((tools.base / "state" / "boxes" / made.container_id / "box.json")
+                            .read_text())
+        assert (record["memory_bytes"], record["cpu_milli"], record["pids"]) == (512 << 20, 1000, 128)
+        assert record["disk_bytes"] == 256 << 20
+
+
+def test_an_environment_ends_with_its_time(tools):
+    with tools.made(ttl_sec=1) as made:
+        assert host.until(lambda: not tools.boxes(), within=30)
+        error = tools.fails("execute_code_block", container_id=made.container_id, filename="a.sh",
+                            code_content="echo")
+        assert "no environment" in error
+        shutil.rmtree(made.workspace)
+
+
+def test_a_dead_keeper_is_an_unknown_environment(tools):
+    with tools.made() as made:
+        below = host.descendants(os.getpid())
+        glove = next(process for process in below if process.depth > 1)
+        keeper = glove.ppid
+        os.kill(keeper, signal.SIGKILL)
+        assert host.until(lambda: not glove.is_alive(), within=10)
+        error = tools.fails("execute_code_block", container_id=made.container_id, filename="a.sh",
+                            code_content="echo")
+        assert "no environment" in error
+        shutil.rmtree(made.workspace)
+
+
+def test_a_signal_ends_the_run_and_tells_what_there_is(tools):
+    with tools.made() as made:
+        request = {"container_id": made.container_id, "filename": "a.sh",
+                   "code_content": "echo begun > begun; echo so far; sleep 1000"}
+        running = subprocess.Popen([str(tools.link), "execute_code_block", json.dumps(request)],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   env={**os.environ, **tools.environment})
+        sleeper = lambda: [p for p in host.descendants(os.getpid()) if p.comm == "sleep"]
+        assert host.until(sleeper, within=30)
+        running.terminate()
+        out, err = running.communicate(timeout=30)
+        answer = json.loads(out)
+        assert (running.returncode, err) == (1, b"")
+        assert answer["log"]["stdout"] == "so far\n" and "ended" in answer["error"]
+        assert host.until(lambda: not sleeper(), within=10)
+        assert tools.run(made, "b.sh", "echo alive")["stdout"] == "alive\n"
+
+
+def test_kill_9_of_the_caller_ends_its_run_only(tools):
+    with tools.made() as made:
+        request = {"container_id": made.container_id, "filename": "a.sh",
+                   "code_content": "sleep 1000"}
+        running = subprocess.Popen([str(tools.link), "execute_code_block", json.dumps(request)],
+                                   env={**os.environ, **tools.environment})
+        sleeper = lambda: [p for p in host.descendants(os.getpid()) if p.comm == "sleep"]
+        assert host.until(sleeper, within=30)
+        running.kill()
+        running.wait()
+        assert host.until(lambda: not sleeper(), within=10)
+        assert tools.run(made, "b.sh", "echo alive")["stdout"] == "alive\n"
+
+
+def test_runs_of_one_environment_at_the_same_time(tools):
+    with tools.made() as made:
+        def start(i):
+            request = {"container_id": made.container_id, "filename": f"{i}.sh",
+                       "code_content": f"echo {i}"}
+            return subprocess.Popen([str(tools.link), "execute_code_block", json.dumps(request)],
+                                    stdout=subprocess.PIPE, env={**os.environ, **tools.environment})
+        running = [start(i) for i in range(6)]
+        for i, process in enumerate(running):
+            out, _ = process.communicate(timeout=60)
+            assert json.loads(out)["log"]["stdout"] == f"{i}\n"
