@@ -11,7 +11,8 @@
 #include "engine/read.h"
 #include "json/value.h"
 
-#define LIST_MAX (64 << 20)
+#define LIST_MAX       (64 << 20)
+#define LINE_MAX_SHOWN 600
 
 /* ---- the list ------------------------------------------------------------------------------- */
 
@@ -94,8 +95,9 @@ static int read_config(const struct json_value *json, struct images_config *ret,
     ret->cmd = read_texts(json_get(config, "Cmd"));
     ret->labels = read_pairs(json_get(config, "Labels"));
     ret->digests = read_texts(json_get(json, "RepoDigests"));
+    ret->triggers = read_texts(json_get(config, "OnBuild"));
     if (!ret->user || !ret->workdir || !ret->env || !ret->entrypoint || !ret->cmd || !ret->labels ||
-        !ret->digests)
+        !ret->digests || !ret->triggers)
         return engine_no_memory(err);
     return 0;
 }
@@ -131,10 +133,37 @@ void images_config_clear(struct images_config *config)
     read_texts_free(config->cmd);
     read_texts_free(config->labels);
     read_texts_free(config->digests);
+    read_texts_free(config->triggers);
     *config = (struct images_config){ 0 };
 }
 
 /* ---- removing ------------------------------------------------------------------------------- */
+
+static int read_removed(const struct json_value *json, struct images_removed *ret,
+                        struct gb_err *err)
+{
+    size_t n = json_count(json);
+
+    if (n > READ_MAX)
+        return gb_fail(err, -EMSGSIZE, GB_BLAME_PEER, "the engine says that %zu things went", n);
+    ret->lines = calloc(n + 1, sizeof(*ret->lines));
+    if (!ret->lines)
+        return engine_no_memory(err);
+    for (size_t i = 0; i < n; i++) {
+        const struct json_value *untagged = json_get(json_at(json, i), "Untagged");
+        const struct json_value *deleted = json_get(json_at(json, i), "Deleted");
+        char name[LINE_MAX_SHOWN];
+
+        read_line(untagged ? untagged : deleted, name, sizeof(name));
+        if (asprintf(&ret->lines[i], "%s: %s", untagged ? "Untagged" : "Deleted", name) < 0) {
+            ret->lines[i] = NULL;
+            return engine_no_memory(err);
+        }
+        ret->untagged += untagged != NULL;
+        ret->deleted += deleted != NULL;
+    }
+    return 0;
+}
 
 int images_remove(struct engine *engine, const char *name, bool is_forced,
                   struct images_removed *ret, struct gb_err *err)
@@ -144,18 +173,22 @@ int images_remove(struct engine *engine, const char *name, bool is_forced,
     const struct engine_call call = { .method = "DELETE", .target = &target };
     int r = target_of_image(&target, "/images/", name, "", err);
 
+    *ret = (struct images_removed){ 0 };
     if (r < 0)
         return r;
     target_add_flag(&target, "force", is_forced);
     r = engine_call(engine, &call, &json, err);
+    if (r == 0)
+        r = read_removed(json, ret, err);
     if (r < 0)
-        return r;
-    *ret = (struct images_removed){ 0 };
-    for (size_t i = 0; i < json_count(json); i++) {
-        ret->untagged += json_str(json_get(json_at(json, i), "Untagged"), NULL) != NULL;
-        ret->deleted += json_str(json_get(json_at(json, i), "Deleted"), NULL) != NULL;
-    }
-    return 0;
+        images_removed_clear(ret);
+    return r;
+}
+
+void images_removed_clear(struct images_removed *removed)
+{
+    read_texts_free(removed->lines);
+    *removed = (struct images_removed){ 0 };
 }
 
 int images_prune_builds(struct engine *engine, bool is_all, const char *until, uint64_t keep_bytes,

@@ -52,8 +52,9 @@ struct images_config {
     char **env;
     char **entrypoint;
     char **cmd;
-    char **labels;  /* pairs */
-    char **digests; /* "repo@sha256:…" */
+    char **labels;   /* pairs */
+    char **digests;  /* "repo@sha256:…" */
+    char **triggers; /* ONBUILD instructions, without that word */
     uint64_t bytes;
 };
 
@@ -115,13 +116,18 @@ int images_build(struct engine *engine, const struct images_build *build,
 
 /* ---- removing ---- */
 
-/* How many names and layers went.  -EBUSY: a container has it. */
+/* What went, in order: "Untagged: agent-env:x", "Deleted: sha256:…".  -EBUSY: a container has it.
+ */
 struct images_removed {
-    size_t untagged;
+    char **lines;
+    size_t untagged; /* of the lines */
     size_t deleted;
 };
 int images_remove(struct engine *engine, const char *name, bool is_forced,
                   struct images_removed *ret, struct gb_err *err);
+void images_removed_clear(struct images_removed *removed);
+
+#define cleanup_images_removed cleanup_with(images_removed_clear)
 
 /* The cache of builds.  until ("24h"): only what is older; NULL: any.  Podman has none (-ENOENT).
  */

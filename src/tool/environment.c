@@ -20,7 +20,7 @@
 #include "tool/tree.h"
 
 #define RECORD_FILE "environment.json"
-#define RECORD_MAX  (2 * TOOL_TEXT_MAX)
+#define RECORD_MAX  (32 << 20)
 
 #define AT(field) offsetof(struct environment, field)
 static const struct bind_field record_fields[] = {

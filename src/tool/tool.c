@@ -15,8 +15,18 @@
 #include "tool/schema.h"
 
 static const struct tool *const tools[] = {
-    &tool_create_runtime_env, &tool_execute_code_block,    &tool_get_container_logs,
-    &tool_cleanup_env,        &tool_prepare_build_context, NULL,
+    &tool_pull_image,
+    &tool_create_runtime_env,
+    &tool_execute_code_block,
+    &tool_get_container_logs,
+    &tool_cleanup_env,
+    &tool_prepare_build_context,
+    &tool_build_image_from_context,
+    &tool_build_image_from_path,
+    &tool_list_agent_images,
+    &tool_prune_build_cache,
+    &tool_delete_image,
+    NULL,
 };
 
 const struct tool *tool_at(size_t n)

@@ -102,8 +102,14 @@ int tool_list(struct buf *ret);
 /* "error", and "remedy" where the error has one. */
 void tool_put_error(struct json_writer *w, const struct gb_err *failure);
 
+extern const struct tool tool_build_image_from_context;
+extern const struct tool tool_build_image_from_path;
 extern const struct tool tool_cleanup_env;
 extern const struct tool tool_create_runtime_env;
+extern const struct tool tool_delete_image;
 extern const struct tool tool_execute_code_block;
 extern const struct tool tool_get_container_logs;
+extern const struct tool tool_list_agent_images;
 extern const struct tool tool_prepare_build_context;
+extern const struct tool tool_prune_build_cache;
+extern const struct tool tool_pull_image;

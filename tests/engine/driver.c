@@ -309,7 +309,7 @@ static int do_image(struct driver *d)
 
 static int do_image_remove(struct driver *d)
 {
-    struct images_removed removed;
+    cleanup_images_removed struct images_removed removed = { 0 };
     int r = images_remove(d->engine, arg(d, 0), d->args[1], &removed, d->err);
 
     if (r == 0) {

@@ -8,8 +8,9 @@ import pytest
 
 from lib import place as places
 
-ALL = ["create_runtime_env", "execute_code_block", "get_container_logs", "cleanup_env",
-       "prepare_build_context"]
+ALL = ["pull_image", "create_runtime_env", "execute_code_block", "get_container_logs", "cleanup_env",
+       "prepare_build_context", "build_image_from_context", "build_image_from_path",
+       "list_agent_images", "prune_build_cache", "delete_image"]
 UNKNOWN = "b_" + "0" * 26
 
 
@@ -78,6 +79,13 @@ WRONG = [
     ("cleanup_env", "container_id", [7]),
     ("prepare_build_context", "files", ["x", [], {"a": 1}, {"a": {}}]),
     ("prepare_build_context", "context_id", [1]),
+    ("pull_image", "image", [1, ["x"]]),
+    ("build_image_from_context", "build_args", [[], {"A": 1}]),
+    ("build_image_from_path", "path", [1]),
+    ("build_image_from_path", "tag", [1]),
+    ("list_agent_images", "filter_tag", [1]),
+    ("prune_build_cache", "older_than_hrs", [-1, "1", 1.5, 10**12]),
+    ("delete_image", "force", ["yes", 1]),
 ]
 
 
@@ -270,7 +278,7 @@ def test_glovebox_tool_is_the_same(tools):
 def test_the_list_has_a_schema_for_every_tool(tools):
     done = tools.words("--list")
     listed = {tool["name"]: tool for tool in json.loads(done.out)["tools"]}
-    assert done.code == 0 and set(listed) >= set(ALL)
+    assert done.code == 0 and list(listed) == ALL
     schema = listed["execute_code_block"]["input_schema"]
     assert schema["type"] == "object"
     assert schema["required"] == ["container_id", "filename", "code_content"]
