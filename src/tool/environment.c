@@ -70,7 +70,7 @@ static int record_write(int dir, const char *workspace, char *const *variables, 
 static int record_read(int dir, struct environment *ret, struct gb_err *err)
 {
     cleanup_buf struct buf text = BUF_INIT(RECORD_MAX);
-    cleanup_close int fd = openat(dir, RECORD_FILE, FILE_READING | O_NOFOLLOW);
+    cleanup_close int fd = openat(dir, RECORD_FILE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     int r = fd < 0 ? -errno : file_read(fd, &text);
 
     if (r == -ENOENT)

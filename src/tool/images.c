@@ -19,7 +19,7 @@
 #define MB               (1024.0 * 1024.0)
 #define AGENT_PREFIX     IMAGE_AGENT ":"
 #define FILTER_MAX       200
-#define OLDER_THAN_MAX_H (100 * 365 * 24)
+#define OLDER_THAN_MAX_H 1000000
 
 /* ---- pull_image ----------------------------------------------------------------------------- */
 
@@ -218,7 +218,7 @@ static int delete_named(struct tool_call *call, void *bound, struct gb_err *err)
     if (r < 0)
         return r;
     json_array_begin(call->answer, "deleted");
-    for (char **line = removed.lines; *line; line++)
+    for (char **line = removed.lines; line && *line; line++)
         json_put_str(call->answer, NULL, *line);
     json_array_end(call->answer);
     return 0;

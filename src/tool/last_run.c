@@ -173,7 +173,7 @@ static int logs(struct tool_call *call, void *bound, struct gb_err *err)
     dir = kept_dir(call->host->state_dir, &found.kept, err);
     if (dir < 0)
         return dir;
-    fd = openat(dir, LOG_FILE, FILE_READING | O_NOFOLLOW);
+    fd = openat(dir, LOG_FILE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0 && errno == ENOENT)
         return gb_fail(err, -ENOENT, GB_BLAME_CALLER,
                        "no previous execution log found (run execute_code_block first)");

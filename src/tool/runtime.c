@@ -15,7 +15,7 @@
 #define MEMORY_BYTES     (UINT64_C(512) << 20)
 #define CPU_MILLI        500
 #define TTL_S            86400
-#define TTL_MAX_S        (49 * 86400)
+#define TTL_MAX_S        4233600 /* 49 days */
 #define DEPENDENCIES_MAX 200
 #define DEPENDENCY_MAX   200
 #define IMAGE_HOST       "host"
