@@ -111,26 +111,45 @@ const char *const box_writable[] = {
     BOX_WORKSPACE, BOX_HOME, "/tmp", "/var/tmp", "/run", "/dev/shm", NULL,
 };
 
-static int send_setup(struct box *box, const char *workdir, uint32_t *ret_seq, struct gb_err *err)
+/* Where the room is told of that runs have left. */
+static int pack_disks(const struct box *box, const char *workdir, char *packed, size_t size,
+                      struct wire_strs *ret)
+{
+    const char *disks[SETUP_DISKS_MAX + 1] = { BOX_WORKSPACE };
+    size_t n = 0;
+
+    for (const char *const *disk = box->ops->disks; disk && *disk && n < SETUP_DISKS_MAX - 1;
+         disk++)
+        disks[n++] = *disk;
+    if (n > 0 && workdir && strcmp(workdir, BOX_WORKSPACE) != 0)
+        disks[n] = workdir;
+    return wire_strs_pack(disks, packed, size, ret);
+}
+
+static int send_setup(struct box *box, const struct box_spec *spec, uint32_t *ret_seq,
+                      struct gb_err *err)
 {
     const char *writable[N_ELEMENTS(box_writable) + 2] = { NULL };
     size_t n = 0;
     char packed[PATH_MAX + 256];
+    char packed_disks[PATH_MAX + 64];
+    uint64_t ttl_ms = box->ops->beats ? spec->ttl_ms : 0;
     struct msg_setup setup = {
         .uid = BOX_UID,
         .gid = BOX_GID,
         .flags = SETUP_FLAG_SECCOMP,
-        .disk = BOX_WORKSPACE,
         .beat_ms = box->ops->beats ? BEAT_LOST_MS : 0,
+        .ttl_ms = ttl_ms < UINT32_MAX ? (uint32_t)ttl_ms : UINT32_MAX,
     };
 
     for (const char *const *dir = box_writable; *dir; dir++)
         writable[n++] = *dir;
     writable[n++] = "/dev/mqueue";
-    writable[n] = workdir;
+    writable[n] = spec->workdir;
     if (box->receipt.walls & 1u << WALL_LANDLOCK)
         setup.flags |= SETUP_FLAG_LANDLOCK;
-    if (wire_strs_pack(writable, packed, sizeof(packed), &setup.writable) < 0)
+    if (wire_strs_pack(writable, packed, sizeof(packed), &setup.writable) < 0 ||
+        pack_disks(box, spec->workdir, packed_disks, sizeof(packed_disks), &setup.disks) < 0)
         return gb_fail(err, -ENAMETOOLONG, GB_BLAME_CALLER, "the working directory is too long");
     return link_request(box->link, MSG_SETUP, &setup, NULL, 0, ret_seq, err);
 }
@@ -175,7 +194,7 @@ static int glove_greet(struct box *box, const struct box_spec *spec, struct gb_e
     int r = link_greet(box->link, err);
 
     if (r == 0)
-        r = send_setup(box, spec->workdir, &box->setup_seq, err);
+        r = send_setup(box, spec, &box->setup_seq, err);
     if (r == 0)
         r = send_limits(box, &spec->limits, &box->limits_seq, err);
     return r;
@@ -243,8 +262,6 @@ static int box_start(struct box *box, const struct box_spec *spec, struct gb_err
     r = link_new(fd, &box->link, err);
     if (r < 0)
         return r;
-    if (box->ops->beats)
-        link_beat(box->link);
     r = glove_greet(box, spec, err);
     /* Gone already: the backend knows why. */
     return r < 0 && link_is_lost(box->link) ? box->ops->lost(box, spec, err) : r;

@@ -258,7 +258,11 @@ struct box_ops {
     bool shows_host;   /* programs are those of this machine */
     bool shares_ids;   /* other boxes have the same user ids: no limit can be set on them */
     bool is_held;      /* a keeper of its boxes is a process of ours: box_hold() */
-    bool beats;        /* the link's end may go unnoticed: the glove is told that we live */
+    bool beats;        /* the link's end may go unnoticed: the glove is told that we live, and how
+                        * long it may */
+    /* File systems that have the disk limit each, NULL-terminated; a spec's workdir may be one
+     * more.  NULL: all is one. */
+    const char *const *disks;
 
     /* Begins to make the box; *ret_link_fd is the caller's.  Fills the receipt's backend part.  On
      * failure destroy() is still called. */

@@ -26,8 +26,6 @@
 /* How long the glove may leave what was sent to it unread, when descriptors have to follow. */
 #define SEND_MS 10000
 
-#define BEAT_MS 1000
-
 /* The glove may be behind by this much before it is told; saves a frame for each frame. */
 #define CREDIT_BATCH (WIRE_CREDIT_START / 4)
 
@@ -67,7 +65,6 @@ struct link {
     uint32_t next_channel;
     uint64_t nonce;
     bool has_hello;
-    uint64_t beat_ns; /* when the next BEAT is due, 0: none are sent */
     struct channel channels[CHANNELS_MAX];
     struct request requests[REQUESTS_MAX];
     size_t n_sinks;
@@ -712,23 +709,6 @@ static void pump_events(const struct link *link, struct pollfd fds[2])
         fds[0].events |= POLLOUT;
 }
 
-void link_beat(struct link *link)
-{
-    link->beat_ns = clock_after_ms(BEAT_MS);
-}
-
-/* Nothing is said while the glove is silent behind a full socket: it has not read what was said. */
-static void beat(struct link *link)
-{
-    char nothing[1] = { 0 };
-
-    if (!link->beat_ns || clock_now_ns() < link->beat_ns)
-        return;
-    if (queued(link) == 0)
-        (void)queue_msg(link, MSG_BEAT, 0, 0, nothing);
-    link->beat_ns = clock_after_ms(BEAT_MS);
-}
-
 int link_pump(struct link *link, uint64_t deadline_ns, struct pollfd *extra, size_t n_extra,
               struct gb_err *err)
 {
@@ -737,9 +717,6 @@ int link_pump(struct link *link, uint64_t deadline_ns, struct pollfd *extra, siz
 
     if (n_extra > EXTRA_MAX)
         return gb_fail(err, -EINVAL, GB_BLAME_BUG, "too many descriptors to wait for");
-    beat(link);
-    if (link->beat_ns && link->beat_ns < deadline_ns)
-        deadline_ns = link->beat_ns;
     if (!link->lost)
         (void)flush(link);
     if (link->lost)

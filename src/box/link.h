@@ -90,9 +90,6 @@ struct pollfd;
 int link_pump(struct link *link, uint64_t deadline_ns, struct pollfd *extra, size_t n_extra,
               struct gb_err *err);
 
-/* From now on the glove hears from us every second while somebody waits on the link. */
-void link_beat(struct link *link);
-
 bool link_is_lost(const struct link *link);
 
 /* Gives the socket away, for a keeper, with the numbers that were not used yet.  -EBUSY unless all

@@ -16,6 +16,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "engine/demux.h"
 #include "engine/engine.h"
@@ -48,7 +49,10 @@ struct attach {
     bool is_in_over;          /* the caller ended it, */
     bool is_end_sent;         /* and the engine knows */
     bool is_reader_gone;
-    short wanted; /* of the engine's descriptor */
+    struct attach_beat beat; /* of 0 ms: none */
+    bool is_between;
+    uint64_t beat_ns; /* when the next one is due */
+    short wanted;     /* of the engine's descriptor */
 
     pthread_mutex_t lock; /* of what follows */
     char said[ATTACH_SAID_MAX];
@@ -198,7 +202,26 @@ static bool collect(struct attach *attach)
         attach->is_in_over = true;
     else
         attach->in = (struct cargo){ attach->in.bytes, 0, (size_t)n };
+    if (n > 0 && attach->beat.every_ms) {
+        attach->is_between =
+            attach->beat.is_between(attach->beat.user, attach->in.bytes, (size_t)n);
+        attach->beat_ns = clock_after_ms(attach->beat.every_ms);
+    }
     return true;
+}
+
+/* With nothing else to bring, and no frame begun. */
+static void beat(struct attach *attach)
+{
+    struct cargo *in = &attach->in;
+
+    if (!attach->beat.every_ms || clock_now_ns() < attach->beat_ns)
+        return;
+    attach->beat_ns = clock_after_ms(attach->beat.every_ms);
+    if (in->at < in->len || attach->is_in_over || !attach->is_between)
+        return;
+    memcpy(in->bytes, attach->beat.bytes, attach->beat.len);
+    *in = (struct cargo){ in->bytes, 0, attach->beat.len };
 }
 
 static bool send_end(struct attach *attach)
@@ -240,9 +263,12 @@ static void wait_for_more(struct attach *attach)
           .events = (short)((takes_in ? POLLIN : 0) | (attach->piece.len > 0 ? POLLOUT : 0)) },
     };
 
-    if (poll(fds, N_ELEMENTS(fds), -1) > 0 && fds[2].revents & POLLHUP)
+    int timeout_ms = attach->beat.every_ms ? clock_poll_ms(attach->beat_ns) : -1;
+
+    if (poll(fds, N_ELEMENTS(fds), timeout_ms) > 0 && fds[2].revents & POLLHUP)
         attach->is_reader_gone = true;
     attach->wanted = 0;
+    beat(attach);
 }
 
 static void *pump(void *user)
@@ -342,8 +368,9 @@ static int take_over(struct engine *engine, const char *container, struct hijack
     return *ret ? 0 : engine_refusal(&call, &answer, err);
 }
 
-int attach_open(struct engine *engine, const char *container, bool is_tty, struct attach **ret,
-                int *ret_fd, struct gb_err *err)
+int attach_open(struct engine *engine, const char *container, bool is_tty,
+                const struct attach_beat *beat, struct attach **ret, int *ret_fd,
+                struct gb_err *err)
 {
     cleanup_with(release) struct attach *attach = NULL;
     cleanup_close int fd = -1;
@@ -353,6 +380,8 @@ int attach_open(struct engine *engine, const char *container, bool is_tty, struc
         return r;
     assert(attach);
     r = take_over(engine, container, &attach->hijack, err);
+    if (r == 0 && beat && beat->len <= PIECE_MAX)
+        attach->beat = *beat;
     if (r == 0)
         r = start(attach, err);
     if (r < 0)

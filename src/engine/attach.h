@@ -22,10 +22,22 @@ struct gb_err;
 /* What a container says on stderr is kept up to here; more is dropped. */
 #define ATTACH_SAID_MAX 4096
 
-/* Before the container is started, else what it says first is lost.  *ret_fd is the caller's to
- * close; the attach to attach_close(), in either order. */
-int attach_open(struct engine *engine, const char *container, bool is_tty, struct attach **ret,
-                int *ret_fd, struct gb_err *err);
+/* A sign of life for the container: bytes that it gets when nothing else has gone to it for so
+ * long.  They go only between two frames of what the caller sends: is_between() hears every byte
+ * that goes in, in the thread, and says whether one frame is over and no other has begun. */
+struct attach_beat {
+    const void *bytes;
+    size_t len;
+    unsigned every_ms;
+    bool (*is_between)(void *user, const void *bytes, size_t len);
+    void *user;
+};
+
+/* beat may be NULL.  Before the container is started, else what it says first is lost.  *ret_fd is
+ * the caller's to close; the attach to attach_close(), in either order. */
+int attach_open(struct engine *engine, const char *container, bool is_tty,
+                const struct attach_beat *beat, struct attach **ret, int *ret_fd,
+                struct gb_err *err);
 
 /* Ends the thread and the connection.  What was not read is lost. */
 void attach_close(struct attach **attach);

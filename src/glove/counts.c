@@ -32,6 +32,10 @@ static const struct place memory_peak[] = {
     { "memory/memory.max_usage_in_bytes", NULL, 1, COUNTS_FLAG_MEMORY },
     { "memory.peak", NULL, 1, COUNTS_FLAG_MEMORY | COUNTS_FLAG_V2 },
 };
+static const struct place memory_files[] = {
+    { "memory/memory.stat", "shmem ", 1, COUNTS_FLAG_MEMORY },
+    { "memory.stat", "shmem ", 1, COUNTS_FLAG_MEMORY | COUNTS_FLAG_V2 },
+};
 static const struct place oom_kills[] = {
     { "memory/memory.oom_control", "oom_kill ", 1, COUNTS_FLAG_MEMORY },
     { "memory.events", "oom_kill ", 1, COUNTS_FLAG_MEMORY | COUNTS_FLAG_V2 },
@@ -79,6 +83,8 @@ int counts_tell(struct glove *glove, const void *msg)
     if (dir >= 0) {
         counts.cpu_ns = read_first(dir, cpu, N_ELEMENTS(cpu), &counts.flags);
         counts.memory_peak = read_first(dir, memory_peak, N_ELEMENTS(memory_peak), &counts.flags);
+        counts.memory_files =
+            read_first(dir, memory_files, N_ELEMENTS(memory_files), &counts.flags);
         counts.oom_kills = read_first(dir, oom_kills, N_ELEMENTS(oom_kills), &counts.flags);
         counts.pids_hits = read_first(dir, pids_hits, N_ELEMENTS(pids_hits), &counts.flags);
     }

@@ -91,7 +91,7 @@ static int start(struct glove *glove, const struct glove_config *config)
         return -errno;
     (void)setsid(); /* refused when it has a session of its own already */
     glove->setup.landlock_fd = -1;
-    glove->beat_deadline_ns = CLOCK_NEVER_NS;
+    glove->beat_deadline_ns = glove->end_ns = CLOCK_NEVER_NS;
     r = start_signals(glove);
     return r < 0 ? r : link_init(&glove->link, config->link_in, config->link_out);
 }
@@ -110,9 +110,24 @@ static int on_hello(struct glove *glove, const void *msg)
 
 static int setup_check(const struct msg_setup *msg)
 {
-    if (msg->flags & ~SETUP_FLAGS || !path_is_clean_absolute(msg->disk))
+    const char *at = NULL;
+    const char *disk;
+
+    if (msg->flags & ~SETUP_FLAGS)
         return -EINVAL;
+    while ((disk = wire_strs_next(&msg->disks, &at)) != NULL)
+        if (!path_is_clean_absolute(disk) || strlen(disk) >= PATH_MAX)
+            return -EINVAL;
     return 0;
+}
+
+static void setup_disks(struct setup *setup, const struct msg_setup *msg)
+{
+    const char *at = NULL;
+    const char *disk;
+
+    while ((disk = wire_strs_next(&msg->disks, &at)) != NULL)
+        memcpy(setup->disks[setup->n_disks++], disk, strlen(disk) + 1);
 }
 
 static int setup_landlock(struct setup *setup, const struct msg_setup *msg, int *ret_abi)
@@ -163,7 +178,9 @@ static int on_setup(struct glove *glove, const void *msg)
     setup->gid = request->gid;
     setup->flags = request->flags;
     setup->beat_ms = request->beat_ms;
-    memcpy(setup->disk, request->disk, strlen(request->disk) + 1);
+    setup_disks(setup, request);
+    if (request->ttl_ms > 0)
+        glove->end_ns = clock_after_ms(request->ttl_ms);
     glove->state = GLOVE_OPEN;
     return link_ok(&glove->link, request->seq, (uint64_t)abi);
 }
@@ -381,10 +398,14 @@ static int turn(struct glove *glove)
 {
     size_t first_channel;
     size_t n = poll_prepare(glove, &first_channel);
-    int timeout_ms = glove->may_reap_more ? 0 : clock_poll_ms(glove->beat_deadline_ns);
+    uint64_t next_ns =
+        glove->beat_deadline_ns < glove->end_ns ? glove->beat_deadline_ns : glove->end_ns;
+    int timeout_ms = glove->may_reap_more ? 0 : clock_poll_ms(next_ns);
 
     if (poll(glove->polls, (nfds_t)n, timeout_ms) < 0)
         return errno == EINTR ? 0 : -errno;
+    if (clock_now_ns() >= glove->end_ns)
+        return -ETIME;
     if (clock_now_ns() >= glove->beat_deadline_ns && !glove->polls[SLOT_IN].revents)
         return -ETIMEDOUT;
     return serve(glove, first_channel, n);

@@ -84,7 +84,8 @@ struct setup {
     uint32_t flags;
     uint32_t beat_ms;
     int landlock_fd; /* the rules that every run puts on itself, -1 for none */
-    char disk[PATH_MAX];
+    size_t n_disks;
+    char disks[SETUP_DISKS_MAX][PATH_MAX];
 };
 
 struct glove {
@@ -92,6 +93,7 @@ struct glove {
     struct setup setup;
     struct limits limits;
     uint64_t beat_deadline_ns;
+    uint64_t end_ns; /* of its time to live */
     int signal_fd;
     bool may_reap_more; /* the last look at ended children was cut short */
     struct link link;

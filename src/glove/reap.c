@@ -114,6 +114,21 @@ static uint64_t usage_us(const struct rusage *usage)
            (uint64_t)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec);
 }
 
+/* Of the fullest disk; what cannot be asked is taken for full. */
+static void note_room(const struct setup *setup, struct msg_exit *msg)
+{
+    struct statfs fs;
+
+    for (size_t i = 0; i < setup->n_disks; i++) {
+        bool is_known = statfs(setup->disks[i], &fs) == 0;
+        uint64_t bytes = is_known ? (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize : 0;
+        uint64_t inodes = is_known ? (uint64_t)fs.f_ffree : 0;
+
+        msg->disk_free = i == 0 || bytes < msg->disk_free ? bytes : msg->disk_free;
+        msg->inodes_free = i == 0 || inodes < msg->inodes_free ? inodes : msg->inodes_free;
+    }
+}
+
 static int send_exit(struct glove *glove, const struct child *child, int status,
                      const struct rusage *usage)
 {
@@ -125,12 +140,8 @@ static int send_exit(struct glove *glove, const struct child *child, int status,
         .cpu_us = usage_us(usage),
         .maxrss_bytes = (uint64_t)usage->ru_maxrss * 1024,
     };
-    struct statfs fs;
 
-    if (statfs(glove->setup.disk, &fs) == 0) {
-        msg.disk_free = (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize;
-        msg.inodes_free = (uint64_t)fs.f_ffree;
-    }
+    note_room(&glove->setup, &msg);
     return link_send(&glove->link, MSG_EXIT, 0, 0, &msg);
 }
 

@@ -77,6 +77,8 @@ enum msg_type {
 #define MSG_STRUCT_MAX 128
 
 /* Flags of messages. */
+#define SETUP_DISKS_MAX 4
+
 enum setup_flags {
     SETUP_FLAG_LANDLOCK = 1 << 0,
     SETUP_FLAG_SECCOMP = 1 << 1,

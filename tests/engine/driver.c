@@ -429,7 +429,7 @@ static int do_attach(struct driver *d)
     struct feeding feeding;
     pthread_t feeder;
     ssize_t n;
-    int r = attach_open(d->engine, arg(d, 0), getenv("DRIVER_TTY"), &attach, &fd, d->err);
+    int r = attach_open(d->engine, arg(d, 0), getenv("DRIVER_TTY"), NULL, &attach, &fd, d->err);
 
     if (r == 0)
         r = container_start(d->engine, arg(d, 0), d->err);

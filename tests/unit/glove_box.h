@@ -332,6 +332,7 @@ static inline void box_greet(struct box *box)
 static inline int box_setup(struct box *box, uint32_t flags, uint32_t beat_ms)
 {
     char packed[256];
+    char packed_disks[256];
     const char *writable[] = { box->dir, NULL };
     struct msg_setup setup = {
         .seq = box->seq++,
@@ -339,10 +340,10 @@ static inline int box_setup(struct box *box, uint32_t flags, uint32_t beat_ms)
         .gid = BOX_UID,
         .flags = flags,
         .beat_ms = beat_ms,
-        .disk = box->dir,
     };
 
     assert_int_equal(wire_strs_pack(writable, packed, sizeof(packed), &setup.writable), 0);
+    assert_int_equal(wire_strs_pack(writable, packed_disks, sizeof(packed_disks), &setup.disks), 0);
     box_send(box, MSG_SETUP, &setup);
     return box_answer(box, setup.seq);
 }

@@ -9,14 +9,13 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/id.h"
 #include "box/docker/docker.h"
 #include "engine/container.h"
 #include "engine/engine.h"
 #include "gen/filters.h"
 
 /* What the glove itself needs besides its runs. */
-#define GLOVE_MEMORY (16ULL << 20)
+#define GLOVE_MEMORY (1ULL << 20)
 #define GLOVE_PIDS   8
 
 #define SMALL_BYTES (16ULL << 20)
@@ -28,7 +27,6 @@ static const char *const dropped[] = { "ALL", NULL };
 static const char *const added[] = { "KILL", "SETUID", "SETGID", "SETPCAP", NULL };
 static const char *const security[] = { "no-new-privileges:true", "seccomp=" gb_filter_engine,
                                         NULL };
-static const char *const entrypoint[] = { DOCKER_GLOVE_DIR "/glove", "-", NULL };
 
 static const struct container_ulimit ulimits[] = {
     { "core", 0, 0 },
@@ -48,14 +46,16 @@ struct places {
     size_t n;
 };
 
+/* The run owns it: an engine may give it the mode that the image's directory has instead. */
 static void add_place(struct places *places, const char *path, uint64_t bytes, uint64_t inodes,
                       const char *mode)
 {
     char *options = places->options[places->n / 2];
 
     (void)snprintf(options, OPTIONS_MAX,
-                   "rw,nosuid,nodev,exec,size=%" PRIu64 ",nr_inodes=%" PRIu64 ",%s", bytes, inodes,
-                   mode);
+                   "rw,nosuid,nodev,exec,size=%" PRIu64 ",nr_inodes=%" PRIu64
+                   ",mode=%s,uid=%u,gid=%u",
+                   bytes, inodes, mode, BOX_UID, BOX_GID);
     places->pairs[places->n++] = path;
     places->pairs[places->n++] = options;
 }
@@ -65,15 +65,14 @@ static void add_place(struct places *places, const char *path, uint64_t bytes, u
 static void fill_places(struct places *places, const struct box_spec *spec)
 {
     const struct limits *limits = &spec->limits;
-    static const char own[] = "mode=0755,uid=1000,gid=1000";
 
-    add_place(places, BOX_WORKSPACE, limits->disk_bytes, limits->inodes, own);
-    add_place(places, "/tmp", limits->disk_bytes, limits->inodes, "mode=1777");
-    add_place(places, BOX_HOME, SMALL_BYTES, 4096, own);
-    add_place(places, "/var/tmp", SMALL_BYTES, 4096, "mode=1777");
-    add_place(places, "/run", SMALL_BYTES, 4096, "mode=1777");
+    add_place(places, BOX_WORKSPACE, limits->disk_bytes, limits->inodes, "0755");
+    add_place(places, "/tmp", limits->disk_bytes, limits->inodes, "1777");
+    add_place(places, BOX_HOME, SMALL_BYTES, 4096, "0755");
+    add_place(places, "/var/tmp", SMALL_BYTES, 4096, "1777");
+    add_place(places, "/run", SMALL_BYTES, 4096, "1777");
     if (spec->workdir && strcmp(spec->workdir, BOX_WORKSPACE) != 0)
-        add_place(places, spec->workdir, limits->disk_bytes, limits->inodes, own);
+        add_place(places, spec->workdir, limits->disk_bytes, limits->inodes, "0755");
 }
 
 /* When somebody may take it for left behind. */
@@ -84,15 +83,17 @@ static void expiry(const struct box_spec *spec, char text[static 32])
     (void)snprintf(text, 32, "%" PRIu64, seconds);
 }
 
-int docker_create(struct engine *engine, const struct box_spec *spec, const char *volume,
-                  char *ret_id, struct gb_err *err)
+int docker_create(struct engine *engine, const struct box_spec *spec,
+                  const struct docker_glove *glove, char *ret_id, struct gb_err *err)
 {
     const struct limits *limits = &spec->limits;
     struct places places = { 0 };
     char expires[32];
+    char program[sizeof(DOCKER_GLOVE_DIR) + sizeof(glove->file)];
+    const char *const entrypoint[] = { program, "-", NULL };
     const struct container_mount mounts[] = {
         { .type = "volume",
-          .source = volume,
+          .source = glove->volume,
           .target = DOCKER_GLOVE_DIR,
           .is_read_only = true,
           .is_no_copy = true },
@@ -130,6 +131,7 @@ int docker_create(struct engine *engine, const struct box_spec *spec, const char
         .ulimits = ulimits,
     };
 
+    (void)snprintf(program, sizeof(program), DOCKER_GLOVE_DIR "/%s", glove->file);
     expiry(spec, expires);
     fill_places(&places, spec);
     return container_create(engine, &body, ret_id, err);

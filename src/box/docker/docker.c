@@ -32,6 +32,7 @@
 struct docker {
     struct engine *engine;
     struct attach *attach;
+    struct docker_beat beat;
     char id[CONTAINER_ID_SIZE];
     struct docker_groups groups;
     struct msg_counts before;
@@ -129,13 +130,16 @@ static void fill_receipt(struct box *box, const struct docker *docker)
 static int start_container(struct docker *docker, const struct box_spec *spec, int *ret_link_fd,
                            struct gb_err *err)
 {
-    char volume[DOCKER_VOLUME_MAX];
-    int r = docker_glove_volume(docker->engine, spec->image, volume, err);
+    struct docker_glove glove;
+    struct attach_beat beat;
+    int r = docker_glove_find(docker->engine, spec->image, &glove, err);
 
+    docker_beat_init(&docker->beat, &beat);
     if (r == 0)
-        r = docker_create(docker->engine, spec, volume, docker->id, err);
+        r = docker_create(docker->engine, spec, &glove, docker->id, err);
     if (r == 0)
-        r = attach_open(docker->engine, docker->id, false, &docker->attach, ret_link_fd, err);
+        r = attach_open(docker->engine, docker->id, false, &beat, &docker->attach, ret_link_fd,
+                        err);
     return r < 0 ? r : container_start(docker->engine, docker->id, err);
 }
 
@@ -267,6 +271,7 @@ static void note_counts(struct box *box, const struct docker *docker, struct box
         ret->cpu_ns = now.cpu_ns - before->cpu_ns;
     if (now.flags & before->flags & COUNTS_FLAG_MEMORY) {
         ret->memory_peak = now.memory_peak;
+        ret->memory_files = now.memory_files;
         ret->oom_kills = now.oom_kills - before->oom_kills;
     }
     if (now.flags & before->flags & COUNTS_FLAG_PIDS)
@@ -351,6 +356,8 @@ void docker_sweep(struct engine *engine)
             (void)container_remove(engine, list.items[i].id, &ignored);
 }
 
+static const char *const disks[] = { BOX_WORKSPACE, "/tmp", NULL };
+
 const struct box_ops box_docker = {
     .name = "docker",
     .state_size = sizeof(struct docker),
@@ -358,6 +365,7 @@ const struct box_ops box_docker = {
     .shares_ids = true,
     .is_held = true,
     .beats = true,
+    .disks = disks,
     .probe = docker_probe,
     .start = docker_start,
     .lost = docker_lost,

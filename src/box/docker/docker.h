@@ -12,8 +12,10 @@
 #include <stdint.h>
 
 #include "box/box.h"
+#include "wire/frame.h"
 
 struct attach;
+struct attach_beat;
 struct engine;
 struct gb_err;
 
@@ -25,17 +27,35 @@ struct gb_err;
 /* Where the glove is in a container. */
 #define DOCKER_GLOVE_DIR "/.glovebox"
 
-/* The name of the volume with this version's glove, which is there and complete on return. */
-#define DOCKER_VOLUME_MAX 96
-int docker_glove_volume(struct engine *engine, const char *image,
-                        char ret[static DOCKER_VOLUME_MAX], struct gb_err *err);
+/* Where this version's glove is on an engine. */
+struct docker_glove {
+    char volume[96];
+    char file[48]; /* in it */
+};
+
+/* There and complete on return. */
+int docker_glove_find(struct engine *engine, const char *image, struct docker_glove *ret,
+                      struct gb_err *err);
 
 /* Makes the container; it is not started. */
-int docker_create(struct engine *engine, const struct box_spec *spec, const char *volume,
-                  char *ret_id, struct gb_err *err);
+int docker_create(struct engine *engine, const struct box_spec *spec,
+                  const struct docker_glove *glove, char *ret_id, struct gb_err *err);
 
 /* Removes containers of ours that nobody holds any more: never started, or past their time. */
 void docker_sweep(struct engine *engine);
+
+/* ---- signs of life --------------------------------------------------------------------------- */
+
+/* The carrying thread's own; zeroed at first. */
+struct docker_beat {
+    uint8_t frame[WIRE_HEAD_SIZE + 4];
+    uint8_t head[WIRE_HEAD_SIZE]; /* of the frame that is passing */
+    size_t n_head;
+    uint32_t left; /* of its payload */
+};
+
+/* What attach_open() is to do; beat must live as long as the attach. */
+void docker_beat_init(struct docker_beat *beat, struct attach_beat *ret);
 
 /* ---- counters of a container's groups, where the engine is on this machine ------------------- */
 

@@ -2,8 +2,9 @@
 /* box/docker/glove_volume.c - the volume that carries the glove to an engine.
  *
  * Filled once for each engine and version, by archive through a container that never starts, read
- * back and compared.  A second, empty volume says that the first is complete: one that somebody was
- * killed over is filled again.
+ * back and compared.  A second, empty volume is the mark that says so: its label names the file.
+ * Whoever fills takes a name of its own, and the engine keeps the first mark: two that fill at once
+ * do not replace each other's file, and what somebody was killed over is never used.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/id.h"
 #include "box/docker/docker.h"
 #include "box/docker/tar_one.h"
 #include "embed/embed.h"
@@ -22,7 +24,12 @@
 
 #define FILL_MS 60000
 
-static const char *const labels[] = { DOCKER_LABEL_OURS, "true", NULL };
+#define FILE_LETTER 'g'
+
+/* On the mark: the file's name in the other volume. */
+#define LABEL_FILE "io.glovebox.file"
+
+static const char *const ours[] = { DOCKER_LABEL_OURS, "true", NULL };
 
 static ssize_t next_bytes(void *user, void *bytes, size_t size)
 {
@@ -35,12 +42,15 @@ static int add_bytes(void *user, const char *bytes, size_t len)
 }
 
 /* What the engine gives back is what it was given? */
-static int verify(struct engine *engine, const char *container, struct gb_err *err)
+static int verify(struct engine *engine, const char *container, const char *file,
+                  struct gb_err *err)
 {
     cleanup_buf struct buf tar = BUF_INIT(1 << 20);
-    int r = archive_get(engine, container, DOCKER_GLOVE_DIR "/glove", 1 << 20, add_bytes, &tar,
-                        FILL_MS, err);
+    char path[sizeof(DOCKER_GLOVE_DIR) + sizeof(((struct docker_glove *)NULL)->file)];
+    int r;
 
+    (void)snprintf(path, sizeof(path), DOCKER_GLOVE_DIR "/%s", file);
+    r = archive_get(engine, container, path, 1 << 20, add_bytes, &tar, FILL_MS, err);
     if (r < 0)
         return r;
     if (!tar_one_holds(tar.data, tar.len, embed_glove.data, embed_glove.size))
@@ -49,21 +59,26 @@ static int verify(struct engine *engine, const char *container, struct gb_err *e
     return 0;
 }
 
-static int fill_through(struct engine *engine, const char *container, struct gb_err *err)
+static int fill_through(struct engine *engine, const char *container, const char *file,
+                        struct gb_err *err)
 {
     struct tar_one tar;
     int r;
 
-    tar_one_init(&tar, "glove", 0755, embed_glove.data, embed_glove.size);
+    tar_one_init(&tar, file, 0755, embed_glove.data, embed_glove.size);
     r = archive_put(engine, container, DOCKER_GLOVE_DIR, next_bytes, &tar, FILL_MS, err);
-    return r < 0 ? r : verify(engine, container, err);
+    return r < 0 ? r : verify(engine, container, file, err);
 }
 
-static int fill(struct engine *engine, const char *image, const char *volume, struct gb_err *err)
+static int fill(struct engine *engine, const char *image, const struct docker_glove *glove,
+                struct gb_err *err)
 {
     static const char *const nothing[] = { "/nothing", NULL };
     const struct container_mount mounts[] = {
-        { .type = "volume", .source = volume, .target = DOCKER_GLOVE_DIR, .is_no_copy = true },
+        { .type = "volume",
+          .source = glove->volume,
+          .target = DOCKER_GLOVE_DIR,
+          .is_no_copy = true },
         { 0 },
     };
     const char *const expiring[] = {
@@ -78,36 +93,67 @@ static int fill(struct engine *engine, const char *image, const char *volume, st
     };
     struct gb_err ignored = { 0 };
     char id[CONTAINER_ID_SIZE];
-    int r = volume_create(engine, volume, labels, err);
+    int r = volume_create(engine, glove->volume, ours, err);
 
     if (r == 0)
         r = container_create(engine, &spec, id, err);
     if (r < 0)
         return r;
-    r = fill_through(engine, id, err);
+    r = fill_through(engine, id, glove->file, err);
     (void)container_remove(engine, id, &ignored);
     return r;
 }
 
-int docker_glove_volume(struct engine *engine, const char *image,
-                        char ret[static DOCKER_VOLUME_MAX], struct gb_err *err)
+/* -ENOENT: there is no mark. */
+static int read_mark(struct engine *engine, const char *mark, struct docker_glove *ret,
+                     struct gb_err *err)
 {
-    char mark[DOCKER_VOLUME_MAX + 8];
-    struct gb_err unknown = { 0 };
-    char **found = NULL;
+    cleanup_with(volume_labels_free) char **labels = NULL;
+    int r = volume_labels(engine, mark, &labels, err);
+
+    if (r < 0)
+        return r;
+    for (char **label = labels; label[0] && label[1]; label += 2)
+        if (strcmp(label[0], LABEL_FILE) == 0 && id_is_valid(FILE_LETTER, label[1])) {
+            memcpy(ret->file, label[1], ID_SIZE);
+            return 0;
+        }
+    return gb_fail(err, -EBADMSG, GB_BLAME_PEER,
+                   "the engine's volume '%s' is not as it was made" GB_REMEDY "docker volume rm %s",
+                   mark, mark);
+}
+
+static int make_mark(struct engine *engine, const char *mark, struct docker_glove *glove,
+                     struct gb_err *err)
+{
+    const char *const labels[] = {
+        DOCKER_LABEL_OURS, "true", LABEL_FILE, glove->file, NULL,
+    };
+    int r = volume_create(engine, mark, labels, err);
+
+    return r < 0 ? r : read_mark(engine, mark, glove, err);
+}
+
+int docker_glove_find(struct engine *engine, const char *image, struct docker_glove *ret,
+                      struct gb_err *err)
+{
+    char mark[sizeof(ret->volume) + 8];
+    struct gb_err why = { 0 };
     int r;
 
-    (void)snprintf(ret, DOCKER_VOLUME_MAX, "glovebox-glove-%s", embed_glove.sha256);
-    (void)snprintf(mark, sizeof(mark), "%s-ready", ret);
-    r = volume_labels(engine, mark, &found, &unknown);
-    volume_labels_free(&found);
+    (void)snprintf(ret->volume, sizeof(ret->volume), "glovebox-glove-%s", embed_glove.sha256);
+    (void)snprintf(mark, sizeof(mark), "%s-ready", ret->volume);
+    r = read_mark(engine, mark, ret, &why);
     if (r == 0)
         return 0;
     if (r != -ENOENT) {
         if (err)
-            *err = unknown;
+            *err = why;
         return r;
     }
+    r = id_make(FILE_LETTER, ret->file);
+    if (r < 0)
+        return gb_fail(err, r, GB_BLAME_HOST, "no randomness for a name");
     r = fill(engine, image, ret, err);
-    return r < 0 ? r : volume_create(engine, mark, labels, err);
+    return r < 0 ? r : make_mark(engine, mark, ret, err);
 }

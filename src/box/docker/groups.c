@@ -120,6 +120,7 @@ struct msg_counts docker_groups_read(const struct docker_groups *groups)
                         : read_count(groups->cpu, "cpuacct.usage", NULL),
         .memory_peak =
             read_count(groups->memory, is_v2 ? "memory.peak" : "memory.max_usage_in_bytes", NULL),
+        .memory_files = read_count(groups->memory, "memory.stat", "shmem"),
         .oom_kills =
             read_count(groups->memory, is_v2 ? "memory.events" : "memory.oom_control", "oom_kill"),
         .pids_hits = read_count(groups->pids, "pids.events", "max"),
