@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/fd.h"
+#include "box/box.h"
 #include "box/native/native.h"
 
 #include <cmocka.h>
@@ -36,12 +38,31 @@ static void word_after(const char *line, const char *key, char *ret, size_t size
     (void)snprintf(ret, size, "%.*s", (int)strcspn(at, " \"\n"), at);
 }
 
-void ledger_scope(const struct box_spec *spec, struct ledger_scope *ret)
+/* All groups below the engine's, whatever their names. */
+static void engine_scope(const char *group, struct ledger_scope *ret)
+{
+    DIR *dir = opendir("/sys/fs/cgroup");
+    const struct dirent *entry;
+
+    assert_non_null(dir);
+    (void)snprintf(ret->process_tag, sizeof(ret->process_tag), "/%s/", group);
+    while ((entry = readdir(dir)) != NULL) {
+        char *tree = ret->trees[ret->n_trees];
+
+        if (entry->d_type != DT_DIR || strcmp(entry->d_name, "..") == 0)
+            continue;
+        assert_true(ret->n_trees < LEDGER_TREES_MAX);
+        (void)snprintf(tree, PATH_MAX, "/sys/fs/cgroup/%s/%s", entry->d_name, group);
+        ret->n_trees += access(tree, F_OK) == 0;
+    }
+    closedir(dir);
+}
+
+static void native_scope(const struct box_spec *spec, struct ledger_scope *ret)
 {
     cleanup_buf struct buf text = BUF_INIT(PLAN_TEXT_MAX);
     struct gb_err err = { 0 };
 
-    *ret = (struct ledger_scope){ .n_trees = 0 };
     assert_int_equal(native_plan_text(spec, &text, &err), 0);
     for (const char *line = text.data; line && *line; line = strchr(line, '\n')) {
         line += *line == '\n';
@@ -51,11 +72,23 @@ void ledger_scope(const struct box_spec *spec, struct ledger_scope *ret)
         word_after(line, " dir=", ret->trees[ret->n_trees++], PATH_MAX);
         word_after(line, " name=", ret->tag, sizeof(ret->tag));
     }
+    memcpy(ret->process_tag, ret->tag, sizeof(ret->tag));
+}
+
+void ledger_scope(const struct box_spec *spec, struct ledger_scope *ret)
+{
+    const char *group = getenv("CONFORM_GROUP");
+
+    *ret = (struct ledger_scope){ .n_trees = 0 };
+    if (strcmp(spec->backend, box_docker.name) == 0)
+        engine_scope(group ? group : "docker", ret);
+    else
+        native_scope(spec, ret);
 }
 
 /* ---- counting ------------------------------------------------------------------------------- */
 
-static unsigned count_entries(const char *path, const char *prefix)
+static unsigned count_entries(const char *path, const char *prefix, unsigned char type)
 {
     DIR *dir = opendir(path);
     const struct dirent *entry;
@@ -64,7 +97,8 @@ static unsigned count_entries(const char *path, const char *prefix)
     if (!dir)
         return 0;
     while ((entry = readdir(dir)) != NULL)
-        n += entry->d_name[0] != '.' && strncmp(entry->d_name, prefix, strlen(prefix)) == 0;
+        n += entry->d_type == type && entry->d_name[0] != '.' &&
+             strncmp(entry->d_name, prefix, strlen(prefix)) == 0;
     closedir(dir);
     return n;
 }
@@ -121,12 +155,12 @@ void ledger_take(const struct ledger_scope *scope, struct ledger *ret)
 
     *ret = (struct ledger){ 0 };
     for (size_t i = 0; i < scope->n_trees; i++)
-        ret->groups += count_entries(scope->trees[i], scope->tag);
+        ret->groups += count_entries(scope->trees[i], scope->tag, DT_DIR);
     if (scope->n_trees)
-        ret->processes = count_processes(scope->tag);
+        ret->processes = count_processes(scope->process_tag);
     (void)snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)gettid());
     ret->children = count_bytes(path, ' ');
-    ret->fds = count_entries("/proc/self/fd", "");
+    ret->fds = count_entries("/proc/self/fd", "", DT_LNK);
     ret->mounts = count_bytes("/proc/self/mountinfo", '\n');
 }
 

@@ -12,11 +12,12 @@
 
 struct box_spec;
 
-#define LEDGER_TREES_MAX 8
+#define LEDGER_TREES_MAX 24
 
 /* Where to look: the group trees and the beginning of the names in them. */
 struct ledger_scope {
-    char tag[64];
+    char tag[64];         /* "": any name */
+    char process_tag[64]; /* in a process's list of groups */
     size_t n_trees;
     char trees[LEDGER_TREES_MAX][PATH_MAX];
 };

@@ -2,6 +2,7 @@
 /* conform/test_life.c - boxes come and go: opening, receipts, refusals, closing, leaks. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,10 +10,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "trial.h"
 
-#define MANY_BOXES 200
+#define MANY_BOXES      200
+#define MANY_CONTAINERS 30
+#define SETTLED_AFTER   20
+
+/* Longer than a glove takes silence for. */
+#define THINKING_MS 12000
 
 #ifdef __SANITIZE_ADDRESS__
 #    define RSS_MAY_GROW_KIB UINT64_MAX /* freed memory stays with the sanitizer */
@@ -44,11 +51,14 @@ static void the_receipt_tells_what_holds(void **state)
     trial_open(t);
     receipt = box_receipt(t->box);
     assert_string_equal(receipt->backend, t->ops->name);
-    assert_int_equal(receipt->walls, WALLS_ALL);
+    assert_int_equal(receipt->walls, t->walls);
     assert_string_equal(receipt->net, "none");
     assert_string_equal(receipt->seccomp, "default");
     assert_true(receipt->landlock > 0);
-    assert_true(strcmp(receipt->groups, "v1") == 0 || strcmp(receipt->groups, "v2") == 0);
+    if (!receipt->groups) /* on the engine's machine only */
+        assert_ptr_equal(t->ops, &box_docker);
+    else
+        assert_true(strcmp(receipt->groups, "v1") == 0 || strcmp(receipt->groups, "v2") == 0);
     assert_memory_equal(&receipt->limits, &t->spec.limits, sizeof(receipt->limits));
 }
 
@@ -126,7 +136,7 @@ static void a_toolchain_is_shown_without_its_secrets(void **state)
     const char *const list[] = { tree, NULL };
     char script[256];
 
-    if (!mkdtemp(tree))
+    if (!t->ops->shows_host || !mkdtemp(tree))
         skip();
     assert_int_equal(chmod(tree, 0755), 0);
     put_text(tree, "hello", 0755, "#!/bin/sh\necho tool\n");
@@ -149,7 +159,7 @@ static void a_box_that_is_begun_takes_work(void **state)
 
     assert_int_equal(box_begin(&t->spec, &t->box, &t->err), 0);
     trial_says(t, "echo first", "first\n");
-    assert_int_equal(box_receipt(t->box)->walls, WALLS_ALL);
+    assert_int_equal(box_receipt(t->box)->walls, t->walls);
     assert_int_equal(box_settle(t->box, &t->err), 0);
     trial_says(t, "echo second", "second\n");
 }
@@ -171,15 +181,34 @@ static void a_seed_is_there_when_the_box_stands(void **state)
 static void a_box_with_a_time_to_live_ends_by_itself(void **state)
 {
     struct trial *t = *state;
-    struct ledger gone;
+    struct ledger now;
+    uint64_t deadline_ns;
 
     t->spec.ttl_ms = 300;
     trial_open(t);
-    ledger_take(&t->scope, &gone);
-    gone.processes = t->before.processes;
-    gone.groups = t->before.groups;
-    ledger_await(&t->scope, &gone, 3000);
+    deadline_ns = clock_after_ms(5000);
+    do {
+        ledger_take(&t->scope, &now);
+        (void)poll(NULL, 0, 5);
+    } while (now.processes + now.groups > 0 && clock_now_ns() < deadline_ns);
+    assert_int_equal(now.processes, 0);
+    assert_int_equal(now.groups, 0);
     trial_close(t);
+}
+
+static bool has_beats(const struct box_ops *ops)
+{
+    return ops->beats;
+}
+
+/* Nobody hears of such a caller for longer than a glove waits for a sign of life. */
+static void a_caller_may_think_for_long(void **state)
+{
+    struct trial *t = *state;
+
+    trial_open(t);
+    (void)poll(NULL, 0, THINKING_MS);
+    trial_says(t, "echo still here", "still here\n");
 }
 
 /* ---- refusals ------------------------------------------------------------------------------- */
@@ -214,6 +243,8 @@ static void what_cannot_be_built_is_refused_by_name(void **state)
     };
     struct trial *t = *state;
 
+    if (!t->ops->shows_host)
+        skip();
     for (size_t i = 0; i < N_ELEMENTS(trees); i++) {
         const char *const list[] = { trees[i].tree, NULL };
 
@@ -229,7 +260,7 @@ static void a_closed_tree_is_refused_with_its_remedy(void **state)
     char tree[] = "/opt/glovebox-closed-XXXXXX";
     const char *const list[] = { tree, NULL };
 
-    if (!mkdtemp(tree))
+    if (!t->ops->shows_host || !mkdtemp(tree))
         skip();
     t->spec.toolchains = list;
     refused(t, -EACCES, "remedy: chmod o+rX");
@@ -256,6 +287,8 @@ static void a_run_directory_of_others_is_refused(void **state)
 {
     struct trial *t = *state;
 
+    if (t->ops != &box_native)
+        skip();
     assert_int_equal(chmod(t->run_dir, 0777), 0);
     refused(t, -EPERM, "written by others");
     assert_int_equal(chmod(t->run_dir, 0700), 0);
@@ -366,11 +399,13 @@ static void many_boxes_one_after_another_leave_nothing(void **state)
     struct trial *t = *state;
     uint64_t settled = 0;
 
-    for (int i = 0; i < MANY_BOXES; i++) {
+    int many = t->ops == &box_docker ? MANY_CONTAINERS : MANY_BOXES;
+
+    for (int i = 0; i < many; i++) {
         trial_open(t);
         trial_says(t, "echo x", "x\n");
         trial_close(t);
-        if (i == 20)
+        if (i == SETTLED_AFTER)
             settled = rss_kib();
     }
     ledger_expect(&t->scope, &t->before);
@@ -391,6 +426,7 @@ int main(void)
         TRIAL_TEST(a_box_that_is_begun_takes_work),
         TRIAL_TEST(a_seed_is_there_when_the_box_stands),
         TRIAL_TEST(a_box_with_a_time_to_live_ends_by_itself),
+        TRIAL_TEST_IF(a_caller_may_think_for_long, has_beats),
         TRIAL_TEST(what_cannot_be_built_is_refused_by_name),
         TRIAL_TEST(a_closed_tree_is_refused_with_its_remedy),
         TRIAL_TEST(limits_out_of_range_are_refused),

@@ -168,7 +168,7 @@ static void the_disk_has_an_end(void **state)
 
     t->spec.limits.disk_bytes = 4 * MIB;
     trial_open(t);
-    trial_sh(t, "for i in 1 2 3; do head -c 2000000 /dev/zero > /tmp/f$i || exit 9; done");
+    trial_sh(t, "for i in 1 2 3; do head -c 2000000 /dev/zero | cat > /tmp/f$i || exit 9; done");
     assert_int_equal(t->end.code, 9);
     assert_non_null(strstr(t->streams[2].text, "No space left"));
     assert_true(t->end.disk_free < 65536);
@@ -177,11 +177,36 @@ static void the_disk_has_an_end(void **state)
     box_is_well(t);
 }
 
+static bool has_disks(const struct box_ops *ops)
+{
+    return ops->disks;
+}
+
+/* Nor more than their number times the limit where they are several. */
+static void every_disk_has_the_same_end(void **state)
+{
+    struct trial *t = *state;
+
+    t->spec.limits.disk_bytes = 2 * MIB;
+    trial_open(t);
+    trial_sh(t, "for d in /tmp /workspace; do for i in 1 2; do"
+                " head -c 1500000 /dev/zero > $d/f$i 2>/dev/null || echo $d; done; done; rm -f"
+                " /tmp/f?; exit 9");
+    assert_string_equal(t->streams[1].text, "/tmp\n/workspace\n");
+    assert_true(t->end.disk_free < 65536);
+    trial_says(t,
+               "for d in / /usr /etc /dev /proc /sys /bin /root /.glovebox; do"
+               " (echo x > $d/f) 2>/dev/null && echo $d; done; :",
+               "");
+}
+
 /* Everything a run can write is one disk, whatever its name. */
 static void all_writable_places_are_one_disk(void **state)
 {
     struct trial *t = *state;
 
+    if (t->ops->disks)
+        skip();
     t->spec.limits.disk_bytes = 4 * MIB;
     trial_open(t);
     trial_sh(t, "for d in /workspace /tmp /var/tmp /home/box /run; do"
@@ -355,6 +380,7 @@ int main(void)
         TRIAL_TEST(a_fork_bomb_ends_with_its_run),
         TRIAL_TEST(the_disk_has_an_end),
         TRIAL_TEST(all_writable_places_are_one_disk),
+        TRIAL_TEST_IF(every_disk_has_the_same_end, has_disks),
         TRIAL_TEST(a_file_over_the_disk_is_a_signal),
         TRIAL_TEST(inodes_have_an_end),
         TRIAL_TEST(output_over_the_limit_is_cut_at_the_byte),

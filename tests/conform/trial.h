@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* conform/trial.h - one test of the suite: a backend, a run directory of its own, a box.
  *
- * Every test of the suite runs once for each backend that this machine can use.  It gets a struct
+ * Every test of the suite runs once for each backend that this machine can use; CONFORM_BACKEND in
+ * the environment picks one, CONFORM_ENGINE, CONFORM_IMAGE and CONFORM_GROUP (the parent of its
+ * containers' groups) tell of an engine.  It gets a struct
  * trial that is ready to open a box, and leaves nothing: what is open is closed behind it, and the
  * ledger is compared.  Tests are cmocka's; the state is the trial.
  */
@@ -31,7 +33,9 @@ struct trial_stream {
 struct trial {
     const struct box_ops *ops;
     char run_dir[64];
-    struct box_spec spec; /* of box_open(); the limits are those of runs too */
+    struct box_engine engine; /* of backends that have one */
+    struct box_spec spec;     /* of box_open(); the limits are those of runs too */
+    wall_set walls;           /* that its boxes have */
     struct ledger_scope scope;
     struct ledger before;
     struct box *box; /* NULL: none; whatever is left here is closed in the end */
@@ -60,7 +64,7 @@ void trial_says(struct trial *t, const char *script, const char *out);
 
 /* Pids on the host, told by /proc; 0 when there is none. */
 pid_t trial_spawner(void);
-pid_t trial_glove(void);
+pid_t trial_glove(const struct trial *t);
 
 /* The number of a FNV-1a hash, continued. */
 uint64_t trial_hash(uint64_t hash, const void *bytes, size_t len);
@@ -69,11 +73,15 @@ uint64_t trial_hash(uint64_t hash, const void *bytes, size_t len);
 struct trial_test {
     const char *name;
     void (*run)(void **state);
+    bool (*fits)(const struct box_ops *ops); /* NULL: every backend */
 };
 
-#define TRIAL_TEST(function) \
-    {                        \
-#        function, function  \
+#define TRIAL_TEST(function) TRIAL_TEST_IF(function, NULL)
+
+/* Of backends that have what the test is about; others do not list it. */
+#define TRIAL_TEST_IF(function, fits) \
+    {                                 \
+#        function, function, fits     \
     }
 
 /* main() of a program of the suite. */

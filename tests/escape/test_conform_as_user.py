@@ -6,14 +6,13 @@ counts here.  A test that an ordinary user cannot make is skipped by itself, and
 may be.
 """
 import os
-import re
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from lib import box, place as places
+from lib import box, place as places, tap
 
 PROGRAMS = sorted(f"conform_{path.stem.removeprefix('test_')}"
                   for path in (places.ROOT / "tests" / "conform").glob("test_*.c"))
@@ -44,22 +43,6 @@ NEEDS_GROUPS_OF_A_RUN = {
 }
 MAY_SKIP = {**NEEDS_ROOT, **NEEDS_GROUPS_OF_A_RUN}
 
-# cmocka writes a skipped test as "not ok 3 # SKIP name".
-POINT = re.compile(r"(?P<ok>ok|not ok) \d+ (?P<how>-|# SKIP) (?P<name>.+)")
-
-
-def read_tap(text):
-    """Names of the tests that passed, failed and were skipped; all that were planned must be there."""
-    points = [POINT.fullmatch(line) for line in text.splitlines()]
-    points = [point for point in points if point]
-    skipped = {point["name"] for point in points if point["how"] == "# SKIP"}
-    passed = {point["name"] for point in points if point["ok"] == "ok"} - skipped
-    failed = {point["name"] for point in points} - passed - skipped
-    planned = re.search(r"^1\.\.(\d+)$", text, re.MULTILINE)
-    assert planned and int(planned[1]) == len(points) > 0, text
-    return passed, failed, skipped
-
-
 @pytest.fixture
 def run_as_user(place, ordinary_user):
     """Runs a program of the build to its end, from a place where the user can read it."""
@@ -79,7 +62,7 @@ def run_as_user(place, ordinary_user):
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_every_promise_holds_for_an_ordinary_user(run_as_user, name):
     done = run_as_user(name)
-    passed, failed, skipped = read_tap(done.stdout)
+    passed, failed, skipped = tap.read(done.stdout)
     assert not failed and done.returncode == 0, done.stdout
     may_skip = MAY_SKIP.get(name, set())
     assert skipped <= may_skip, done.stdout

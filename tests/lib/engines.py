@@ -117,8 +117,10 @@ def busybox_tar():
     names = subprocess.run([BUSYBOX, "--list"], check=True, capture_output=True, text=True).stdout
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as tar:
-        for folder in ("bin", "tmp", "etc", "dev", "proc", "sys"):
+        for folder in ("bin", "tmp", "etc", "dev", "proc", "sys", "usr"):
             _add(tar, folder, tarfile.DIRTYPE)
+        _add(tar, "usr/bin", tarfile.SYMTYPE, link="../bin")
+        _add(tar, "etc/passwd", tarfile.REGTYPE, b"root:x:0:0:root:/:/bin/sh\n", mode=0o644)
         _add(tar, "bin/busybox", tarfile.REGTYPE, data)
         for name in names.split():
             if name != "busybox":
@@ -126,9 +128,9 @@ def busybox_tar():
     return out.getvalue()
 
 
-def _add(tar, name, kind, data=b"", link=""):
+def _add(tar, name, kind, data=b"", link="", mode=0o755):
     entry = tarfile.TarInfo(name)
-    entry.type, entry.mode, entry.size, entry.linkname = kind, 0o755, len(data), link
+    entry.type, entry.mode, entry.size, entry.linkname = kind, mode, len(data), link
     tar.addfile(entry, io.BytesIO(data))
 
 

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fixtures of the docker suites: a private engine for each worker, and boxes on it."""
+import os
+
+import pytest
+
+from lib import box, engines, host
+
+IMAGE = "busybox:test"
+
+
+class Docker:
+    """An engine with an image, and `glovebox exec` on it."""
+
+    def __init__(self, engine, group):
+        self.engine = engine
+        self.group = group
+        self.image = IMAGE
+
+    @property
+    def environment(self):
+        return {"DOCKER_HOST": self.engine.host}
+
+    def words(self, script=None, **request):
+        """The words of a run of a shell script."""
+        return box.command(script, language="sh" if script is not None else None,
+                           backend="docker", image=request.pop("image", self.image), **request)
+
+    def run(self, script=None, **request):
+        """One run to its end."""
+        outer = request.pop("outer", box.OUTER_SECONDS)
+        stdin = request.get("stdin")
+        return box.run_words(self.words(script, **request), input=stdin,
+                             host_env=self.environment, outer=outer)
+
+    def containers(self):
+        return self.engine.containers()
+
+    def volumes(self):
+        found = self.engine.get("/volumes")["Volumes"] or []
+        return sorted(volume["Name"] for volume in found)
+
+    def processes(self):
+        """Living processes of its containers."""
+        mark = f"/{self.group}/"
+        return [process for process in host.processes()
+                if any(path.startswith(mark) for path in process.groups.values())
+                and process.state not in "ZX"]
+
+    def is_clean(self):
+        return not self.containers() and not self.processes()
+
+
+def private(engine, prefix="gbengine-"):
+    docker = Docker(engine, f"{prefix}{os.getpid()}")
+    engine.import_busybox(IMAGE)
+    return docker
+
+
+@pytest.fixture(scope="session")
+def shared_engine():
+    with engines.docker() as engine:
+        yield private(engine)
+
+
+@pytest.fixture
+def docker(shared_engine):
+    """The worker's engine; a test leaves no container on it."""
+    yield shared_engine
+    assert host.until(shared_engine.is_clean, within=5), (
+        shared_engine.containers(), [str(process) for process in shared_engine.processes()])
+
+
+@pytest.fixture
+def own_engine():
+    """One for a test that mistreats it."""
+    with engines.docker() as engine:
+        yield private(engine)
