@@ -772,7 +772,7 @@ int link_release(struct link *link, uint32_t *ret_next_seq, uint32_t *ret_next_c
 int link_counts(struct link *link, uint64_t deadline_ns, struct msg_counts *ret, struct gb_err *err)
 {
     struct msg_usage usage = { 0 };
-    uint32_t seq;
+    uint32_t seq = 0;
     uint64_t value;
     uint32_t step;
     int r = link_request(link, MSG_USAGE, &usage, NULL, 0, &seq, err);

@@ -211,6 +211,7 @@ static struct msg_counts counts_now(struct box *box, const struct docker *docker
     return counts;
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): as box_ops has it */
 static int docker_run_open(struct box *box, const struct limits *limits, int *fds, size_t *n_fds,
                            bool *ret_has_v2, struct gb_err *err)
 {
