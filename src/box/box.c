@@ -371,6 +371,18 @@ static int take_hold(struct box *box, const struct box_keep_spec *spec, struct g
     return 0;
 }
 
+int box_usage(struct box *box, struct box_usage *ret, struct gb_err *err)
+{
+    int r = box_settle(box, err);
+
+    if (r < 0)
+        return r;
+    if (!box->ops->usage)
+        return gb_fail(err, -ENOTSUP, GB_BLAME_CALLER, "what boxes of backend '%s' use is not told",
+                       box->ops->name);
+    return box->ops->usage(box, ret, err);
+}
+
 int box_keep(struct box *box, const struct box_keep_spec *spec, struct gb_err *err)
 {
     int r = box_settle(box, err);

@@ -130,6 +130,17 @@ int box_attach(const struct box_kept *kept, int fd, struct box **ret, struct box
  * survivors in *ret. */
 int box_unkeep(int fd, uint32_t *ret, struct gb_err *err);
 
+/* What a box uses, all of its runs together, from the host's own counters; 0: not counted. */
+struct box_usage {
+    uint64_t memory_bytes; /* now */
+    uint64_t memory_peak;
+    uint64_t memory_files; /* how much of it lies in files */
+    uint64_t cpu_ns;
+    uint64_t processes;
+};
+
+int box_usage(struct box *box, struct box_usage *ret, struct gb_err *err);
+
 const struct receipt *box_receipt(const struct box *box);
 
 /* When the glove began to run. */
@@ -281,6 +292,8 @@ struct box_ops {
     int (*run_kill)(struct box *box, struct gb_err *err);
     /* Kills, waits until it is empty, reads the counters into *ret, removes the groups. */
     int (*run_close)(struct box *box, struct box_run_end *ret, struct gb_err *err);
+    /* What the box uses; NULL where nobody counts. */
+    int (*usage)(struct box *box, struct box_usage *ret, struct gb_err *err);
     /* Readable when the backend has lost its hold on the box. */
     int (*watch_fd)(struct box *box);
     /* Gives the box with its link to a keeper; NULL where there are none. */

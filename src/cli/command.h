@@ -48,6 +48,7 @@ extern const struct cmd cmd_box_rmfile;
 extern const struct cmd cmd_box_run;
 extern const struct cmd cmd_box_runs;
 extern const struct cmd cmd_box_stat;
+extern const struct cmd cmd_box_stats;
 extern const struct cmd cmd_box_wait;
 extern const struct cmd cmd_config_show;
 extern const struct cmd cmd_config_trust;

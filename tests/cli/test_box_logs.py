@@ -233,3 +233,22 @@ def test_wait_and_kill_want_one_run_that_is_there(living, command):
     for words, told in [([], b"which run?"), (["a", "b"], b"which run?"), (["r_none"], b"there is no run")]:
         done = living.call(command, *words)
         assert done.returncode == 2 and told in done.err, done
+
+
+# ---- what a box uses ----------------------------------------------------------------------------
+
+def test_what_a_box_uses_is_told_while_a_run_goes_on(living):
+    idle = living.json("stats")
+    assert idle["runs"] == 0 and idle["processes"] == 1
+    run = detach(living, "--", "sh", "-c", "head -c 50000000 /dev/zero >big; sleep 1000 & i=0; "
+                 "while [ $i -lt 200000 ]; do i=$((i+1)); done; echo up; wait")
+    assert host.until(lambda: living.json("logs", run)["chunks"], PATIENCE)
+    busy = living.json("stats")
+    assert busy["runs"] == 1 and busy["processes"] >= 3
+    assert 50000000 <= busy["files_bytes"] <= busy["memory_bytes"] <= busy["memory_peak_bytes"]
+    assert busy["memory_peak_bytes"] <= busy["memory_max_bytes"] and busy["cpu_ms"] > idle["cpu_ms"]
+    assert living.call("kill", run).returncode == 0
+    living.call("rmfile", "big")
+    after = living.json("stats")
+    assert after["processes"] == 1 and after["files_bytes"] < 10000000 < after["memory_peak_bytes"]
+    assert b"CPU time" in living.call("stats").out

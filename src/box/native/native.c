@@ -28,6 +28,7 @@
 #include "box/native/spawn.h"
 #include "box/native/subids.h"
 #include "box/native/toolchain.h"
+#include "box/native/usage.h"
 #include "wire/msg.h"
 
 #define ROOT_STRIDE 65536u
@@ -408,6 +409,16 @@ static int native_attach(struct box *box, const struct box_kept *kept,
     return 0;
 }
 
+static int native_usage(struct box *box, struct box_usage *ret, struct gb_err *err)
+{
+    struct native *native = box_state(box);
+
+    if (native->spawn.n_groups == 0)
+        return gb_fail(err, -ENOTSUP, GB_BLAME_HOST, "the box has no groups that count");
+    usage_read(native->spawn.groups, native->spawn.n_groups, ret);
+    return 0;
+}
+
 static int native_watch_fd(struct box *box)
 {
     struct native *native = box_state(box);
@@ -444,6 +455,7 @@ const struct box_ops box_native = {
     .run_cpu_ns = native_run_cpu_ns,
     .run_kill = native_run_kill,
     .run_close = native_run_close,
+    .usage = native_usage,
     .watch_fd = native_watch_fd,
     .keep = native_keep,
     .attach = native_attach,

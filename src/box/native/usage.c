@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* box/native/usage.c - what a box uses, from the counters of its groups. */
+#include "box/native/usage.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "box/box.h"
+
+/* memory.stat has about sixty lines. */
+#define TEXT_SIZE 8192
+
+/* Where a counter is found: of two rows for one, the first that is there counts.  A key is that of
+ * a line; the counter of a whole box includes its runs (total_… in v1). */
+static const struct {
+    size_t offset;
+    const char *file;
+    const char *key;
+    uint64_t scale;
+} counters[] = {
+    { offsetof(struct box_usage, memory_bytes), "memory.current", NULL, 1 },
+    { offsetof(struct box_usage, memory_bytes), "memory.usage_in_bytes", NULL, 1 },
+    { offsetof(struct box_usage, memory_peak), "memory.peak", NULL, 1 },
+    { offsetof(struct box_usage, memory_peak), "memory.max_usage_in_bytes", NULL, 1 },
+    { offsetof(struct box_usage, memory_files), "memory.stat", "total_shmem", 1 },
+    { offsetof(struct box_usage, memory_files), "memory.stat", "shmem", 1 },
+    { offsetof(struct box_usage, cpu_ns), "cpuacct.usage", NULL, 1 },
+    { offsetof(struct box_usage, cpu_ns), "cpu.stat", "usage_usec", 1000 },
+    { offsetof(struct box_usage, processes), "pids.current", NULL, 1 },
+};
+
+/* The line "key value", or the whole text without a key. */
+static const char *value_of(const char *text, const char *key)
+{
+    size_t len = key ? strlen(key) : 0;
+
+    while (key && *text && !(strncmp(text, key, len) == 0 && text[len] == ' ')) {
+        text += strcspn(text, "\n");
+        text += *text == '\n';
+    }
+    return key && *text ? text + len + 1 : text;
+}
+
+static bool read_counter(int dir, const char *file, const char *key, uint64_t *ret)
+{
+    char text[TEXT_SIZE];
+    const char *value;
+    char *end;
+
+    if (fd_read_text(dir, file, text, sizeof(text)) < 0)
+        return false;
+    value = value_of(text, key);
+    *ret = strtoull(value, &end, 10);
+    return end != value;
+}
+
+void usage_read(const int *dirs, size_t n, struct box_usage *ret)
+{
+    *ret = (struct box_usage){ 0 };
+    for (size_t i = 0; i < N_ELEMENTS(counters); i++) {
+        uint64_t *field = (uint64_t *)(void *)((char *)ret + counters[i].offset);
+        uint64_t value;
+
+        for (size_t dir = 0; *field == 0 && dir < n; dir++)
+            if (read_counter(dirs[dir], counters[i].file, counters[i].key, &value))
+                *field = value * counters[i].scale;
+    }
+}
