@@ -15,6 +15,8 @@
  *    -EPROTONOSUPPORT  its API is too old, or too new
  *    -ETIMEDOUT        no answer within the deadline
  *    -EREMOTEIO        it failed, in its own words
+ *    -EHOSTUNREACH     it does not reach the registry
+ *    -EILSEQ           a registry sent something else than its digest says
  *    -ECONNRESET       it hung up: ended or killed meanwhile
  *    -EBADMSG          what came is not the protocol
  *    -EMSGSIZE         what came is too much

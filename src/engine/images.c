@@ -66,12 +66,17 @@ int images_list(struct engine *engine, const char *const *references, const char
     return r;
 }
 
+void images_item_clear(struct images_item *item)
+{
+    read_texts_free(item->tags);
+    read_texts_free(item->labels);
+    *item = (struct images_item){ 0 };
+}
+
 void images_list_clear(struct images_list *list)
 {
-    for (size_t i = 0; i < list->n; i++) {
-        read_texts_free(list->items[i].tags);
-        read_texts_free(list->items[i].labels);
-    }
+    for (size_t i = 0; i < list->n; i++)
+        images_item_clear(&list->items[i]);
     free(list->items);
     *list = (struct images_list){ 0 };
 }
@@ -144,7 +149,7 @@ static int read_removed(const struct json_value *json, struct images_removed *re
 {
     size_t n = json_count(json);
 
-    if (n > READ_MAX)
+    if (n > IMAGES_LIST_MAX)
         return gb_fail(err, -EMSGSIZE, GB_BLAME_PEER, "the engine says that %zu things went", n);
     ret->lines = calloc(n + 1, sizeof(*ret->lines));
     if (!ret->lines)
@@ -189,6 +194,35 @@ void images_removed_clear(struct images_removed *removed)
 {
     read_texts_free(removed->lines);
     *removed = (struct images_removed){ 0 };
+}
+
+int images_prune(struct engine *engine, const char *label, bool is_all, const char *until,
+                 struct images_removed *ret, uint64_t *ret_reclaimed, struct gb_err *err)
+{
+    const char *const labels[] = { label, NULL };
+    const char *const untils[] = { until, NULL };
+    const char *const dangling[] = { is_all ? "false" : "true", NULL };
+    const struct target_filter filters[] = { { "label", labels },
+                                             { "until", untils },
+                                             { "dangling", dangling } };
+    cleanup_target struct target target = { 0 };
+    cleanup_json struct json_value *json = NULL;
+    const struct engine_call call = { .method = "POST", .target = &target };
+    int r = target_of_id(&target, "/images/prune", NULL, NULL, err);
+
+    *ret = (struct images_removed){ 0 };
+    target_add_filters(&target, filters, N_ELEMENTS(filters));
+    if (r == 0)
+        r = engine_call(engine, &call, &json, err);
+    if (r == 0)
+        r = read_removed(json_get(json, "ImagesDeleted"), ret, err);
+    if (r < 0) {
+        images_removed_clear(ret);
+        return r;
+    }
+    *ret_reclaimed = 0;
+    (void)json_u64(json_get(json, "SpaceReclaimed"), ret_reclaimed);
+    return 0;
 }
 
 int images_prune_builds(struct engine *engine, bool is_all, const char *until, uint64_t keep_bytes,

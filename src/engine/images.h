@@ -40,6 +40,7 @@ struct images_list {
 int images_list(struct engine *engine, const char *const *references, const char *const *labels,
                 struct images_list *ret, struct gb_err *err);
 void images_list_clear(struct images_list *list);
+void images_item_clear(struct images_item *item); /* what it holds */
 
 #define cleanup_images_list cleanup_with(images_list_clear)
 
@@ -128,6 +129,10 @@ int images_remove(struct engine *engine, const char *name, bool is_forced,
 void images_removed_clear(struct images_removed *removed);
 
 #define cleanup_images_removed cleanup_with(images_removed_clear)
+
+/* Images with that label that no container has: those without a name, or all.  until as below. */
+int images_prune(struct engine *engine, const char *label, bool is_all, const char *until,
+                 struct images_removed *ret, uint64_t *ret_reclaimed, struct gb_err *err);
 
 /* The cache of builds.  until ("24h"): only what is older; NULL: any.  Podman has none (-ENOENT).
  */

@@ -75,6 +75,13 @@ unsigned refusal_max_api(const char *words)
 #define ENGINE_LOGS "the engine's own log says more: journalctl -u docker"
 #define NO_SPACE    "make room where the engine keeps its data: docker system prune"
 
+/* What no status stands for. */
+enum {
+    STEP_FAILED = 1,
+    REGISTRY_LOST,
+    DIGEST_BROKEN,
+};
+
 static const struct meaning {
     int status;
     int code;
@@ -88,6 +95,11 @@ static const struct meaning {
     { 404, -ENOENT, GB_BLAME_CALLER, "the engine does not know it", NULL },
     { 409, -EBUSY, GB_BLAME_CALLER, "the engine has a conflict", NULL },
     { 501, -EINVAL, GB_BLAME_PEER, "the engine cannot do this", NULL },
+    { STEP_FAILED, -EREMOTEIO, GB_BLAME_CALLER, "a step of the build failed", NULL },
+    { REGISTRY_LOST, -EHOSTUNREACH, GB_BLAME_HOST, "the engine cannot reach the registry",
+      "look at the registry's address, and at the engine's network and proxy" },
+    { DIGEST_BROKEN, -EILSEQ, GB_BLAME_PEER, "what the registry sent is not what its digest says",
+      "its copy is damaged or was exchanged: push it again, or take another tag" },
     { 503, -EREMOTEIO, GB_BLAME_PEER, "the engine is not ready", ENGINE_LOGS },
     { 0, -EREMOTEIO, GB_BLAME_PEER, "the engine failed", ENGINE_LOGS },
 };
@@ -107,6 +119,12 @@ static const struct {
     int status; /* what it should have been */
     const char *remedy;
 } sentences[] = {
+    /* first: what follows may be words of the program that failed */
+    { "returned a non-zero code: ", STEP_FAILED, NULL },
+    { "building at STEP ", STEP_FAILED, NULL },
+    { "verification failed for digest", DIGEST_BROKEN, NULL },
+    { "igest did not match", DIGEST_BROKEN, NULL },
+    { "does not match provided manifest digest", DIGEST_BROKEN, NULL },
     { "unauthorized", 401, LOG_IN },
     { "authentication required", 401, LOG_IN },
     { "no basic auth credentials", 401, LOG_IN },
@@ -119,6 +137,8 @@ static const struct {
     { "is already in use", 409, NULL },
     { "container state improper", 409, NULL },
     { "no space left on device", 500, NO_SPACE },
+    { "dial tcp", REGISTRY_LOST, NULL },
+    { "net/http: ", REGISTRY_LOST, NULL },
 };
 
 static int tell(const struct meaning *meaning, const char *words, const char *remedy,
@@ -149,6 +169,8 @@ int refusal_of_words(const char *words, const char *missing_remedy, struct gb_er
             continue;
         if (sentences[i].status == 404)
             remedy = missing_remedy;
+        else if (!remedy)
+            remedy = meaning_of(sentences[i].status)->remedy;
         return tell(meaning_of(sentences[i].status), words, remedy, err);
     }
     return tell_status(500, words, NULL, err);

@@ -204,6 +204,11 @@ int build_log_fail(struct build_log *log, const char *message)
 
 /* ---- answers -------------------------------------------------------------------------------- */
 
+const char *build_log_layer(const struct build_log *log)
+{
+    return log->step > 0 ? log->layer : NULL;
+}
+
 const char *build_log_failed_layer(const struct build_log *log)
 {
     return log->has_failed && log->step > 0 ? log->layer : NULL;

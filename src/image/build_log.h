@@ -34,6 +34,9 @@ int build_log_add(struct build_log *log, const char *text, size_t len);
 /* The build has failed; the engine's message becomes the last line.  The first failure counts. */
 int build_log_fail(struct build_log *log, const char *message);
 
+/* The step that runs; NULL when none has begun. */
+const char *build_log_layer(const struct build_log *log);
+
 /* "Step 2/5 : RUN …", the step that a failed build was at; NULL when it has not failed or had not
  * begun. */
 const char *build_log_failed_layer(const struct build_log *log);
