@@ -72,6 +72,14 @@ static int name_image(struct work *work, struct gb_err *err)
     return 0;
 }
 
+/* Who names what is not there can repair it. */
+static int blame_caller(int code, struct gb_err *err)
+{
+    if (code == -ENOENT || code == -ENOTDIR || code == -ELOOP || code == -EACCES)
+        err->blame = GB_BLAME_CALLER;
+    return code;
+}
+
 static int open_context(struct work *work, struct gb_err *err)
 {
     int r;
@@ -80,7 +88,7 @@ static int open_context(struct work *work, struct gb_err *err)
         return 0;
     work->dir_fd = context_open(work->order->path, err);
     if (work->dir_fd < 0)
-        return work->dir_fd;
+        return blame_caller(work->dir_fd, err);
     r = context_read_ignore(work->dir_fd, &work->ignore, err);
     return r < 0 ? gb_wrap(err, r, ".dockerignore") : 0;
 }
@@ -131,7 +139,9 @@ static int find_dockerfile(struct work *work, struct buf *given, struct gb_err *
         return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "'%.200s' is no path below the build context",
                        file);
     r = context_read_dockerfile(work->dir_fd, file, given, err);
-    return r == -ENOENT && !order->file && !order->is_never_made_up ? make_up(work, given, err) : r;
+    if (r == -ENOENT && !order->file && !order->is_never_made_up)
+        return make_up(work, given, err);
+    return blame_caller(r, err);
 }
 
 /* A label behind every FROM. */
