@@ -197,7 +197,7 @@ static enum tool_end do_with(const struct call *call, const struct tool *tool,
         tool_tell_refusal(err, ret);
         return TOOL_REFUSED;
     }
-    if (tool->makes_boxes && settings_check(settings, err) < 0) {
+    if (tool->makes_boxes && settings_check_without_image(settings, err) < 0) {
         tool_tell_failure(tool, err, ret);
         return TOOL_FAILED;
     }

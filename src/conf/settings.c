@@ -241,16 +241,8 @@ static int check_dir(const struct settings *settings, enum key_id id, struct gb_
                    key_at(id)->env);
 }
 
-int settings_check(const struct settings *settings, struct gb_err *err)
+static int check_image(const struct settings *settings, struct gb_err *err)
 {
-    struct gb_err unused = { 0 };
-    int r;
-
-    if (!err)
-        err = &unused;
-    r = check_backend(settings, err);
-    if (r < 0)
-        return r;
     if (settings->backend == BACKEND_DOCKER && strcmp(settings->image, "host") == 0) {
         (void)gb_fail(err, -EINVAL, GB_BLAME_CALLER,
                       "the docker backend needs an image" GB_REMEDY
@@ -264,6 +256,31 @@ int settings_check(const struct settings *settings, struct gb_err *err)
                       settings->image);
         return refuse(settings, KEY_IMAGE, err);
     }
-    r = check_dir(settings, KEY_RUN_DIR, err);
+    return 0;
+}
+
+int settings_check_without_image(const struct settings *settings, struct gb_err *err)
+{
+    struct gb_err unused = { 0 };
+    int r;
+
+    if (!err)
+        err = &unused;
+    r = check_backend(settings, err);
+    if (r == 0)
+        r = check_dir(settings, KEY_RUN_DIR, err);
     return r < 0 ? r : check_dir(settings, KEY_STATE_DIR, err);
+}
+
+int settings_check(const struct settings *settings, struct gb_err *err)
+{
+    struct gb_err unused = { 0 };
+    int r;
+
+    if (!err)
+        err = &unused;
+    r = check_backend(settings, err);
+    if (r == 0)
+        r = check_image(settings, err);
+    return r < 0 ? r : settings_check_without_image(settings, err);
 }

@@ -119,6 +119,9 @@ void settings_clear(struct settings *settings);
  * have, a backend that is disabled, and directories that no variable names. */
 int settings_check(const struct settings *settings, struct gb_err *err);
 
+/* The same where the image is named by somebody else. */
+int settings_check_without_image(const struct settings *settings, struct gb_err *err);
+
 /* "default", "--timeout", "GLOVEBOX_TIMEOUT", "glovebox.yaml:3". */
 int origin_text(const struct origin *origin, const struct key *key, struct buf *ret);
 

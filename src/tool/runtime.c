@@ -146,6 +146,8 @@ static int check_possible(const struct create_args *args, const struct box_spec 
                        "', this machine's own programs" GB_REMEDY "say \"image\": \"" IMAGE_HOST
                        "\"",
                        box->image, ops->name);
+    if (!ops->shows_host && strcmp(box->image, IMAGE_HOST) == 0)
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "image name is required");
     if (!ops->keep && !ops->is_held)
         return gb_fail(err, -ENOTSUP, GB_BLAME_CALLER, "boxes of backend '%s' cannot live on",
                        ops->name);

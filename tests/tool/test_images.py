@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tools for images, against a real private Docker."""
+"""The tools for images, and environments in containers, against a real private Docker."""
 import json
 from pathlib import Path
 
@@ -201,3 +201,24 @@ def test_an_address_that_is_none_is_refused(tools):
     answer = json.loads(done.out)
     assert done.code == 1 and answer["error"] == answer["Error"]
     assert done.err == f"adde: {answer['error']}\n" and done.err.startswith("adde: docker client: ")
+
+
+def test_an_environment_can_be_a_container(images):
+    """S2-07, S2-12, S2-15 on the other backend: an image, the same answers, nothing left."""
+    images.environment["GLOVEBOX_BACKEND"] = "docker"
+    assert images.fails("create_runtime_env") == "image name is required"
+    assert "No such image" in images.fails("create_runtime_env", image="localhost/none:x")
+    assert images.leftovers() == []
+    with images.made(image=BASE, env_vars={"A": "b c"}) as made:
+        assert len(images.engine.containers()) == 1
+        log = images.run(made, "a.sh", "echo $A; cat /proc/1/comm >&2; echo x > out.txt; pwd")
+        assert (log["exit_code"], log["stdout"]) == (0, "b c\n/workspace\n")
+        assert Path(made.workspace, "out.txt").read_text() == "x\n"
+        log = images.run(made, "b.sh", "cat out.txt; sleep 1000", timeout_sec=1)
+        assert (log["exit_code"], log["stdout"], log["timed_out"]) == (124, "x\n", True)
+        assert images.do("get_container_logs", container_id=made.container_id)["log"] == log
+        images.do("cleanup_env", container_id=made.container_id, delete_workspace=True)
+        assert images.engine.containers() == []
+    for request in ({"network": True}, {"port_bindings": {"3000": "8080"}},
+                    {"use_image_cmd": True}):
+        assert "backend 'docker'" in images.fails("create_runtime_env", image=BASE, **request)
