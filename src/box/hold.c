@@ -15,7 +15,8 @@
 #include "box/box.h"
 #include "keeper/keeper.h"
 
-#define BEAT_MS 1000
+#define BEAT_MS       1000
+#define FULL_PAUSE_MS 20
 
 struct hold {
     struct keeper keeper;
@@ -51,6 +52,8 @@ static void accept_one(struct hold *hold)
 
     if (fd >= 0)
         keeper_welcome(&hold->keeper, fd);
+    else if (errno == EMFILE || errno == ENFILE)
+        (void)poll(NULL, 0, FULL_PAUSE_MS);
 }
 
 /* One turn; other than 0 it is over. */

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/statfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,8 +20,10 @@
 
 #define REAPED_IN_A_ROW 256
 
-/* Where the search for survivors ends; the default of kernel.pid_max. */
-#define PIDS_SEARCHED 32768
+/* Where the search for survivors ends, when the kernel does not tell; and what it can be at most.
+ */
+#define PIDS_DEFAULT 32768
+#define PIDS_MAX     4194304
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
@@ -241,11 +244,23 @@ int reap_some(struct glove *glove)
 
 /* ---- killing -------------------------------------------------------------------------------- */
 
+/* One more than the greatest number that a process can have. */
+static pid_t pids_end(void)
+{
+    char text[32];
+    long end = fd_read_text(AT_FDCWD, "/proc/sys/kernel/pid_max", text, sizeof(text)) > 0
+                   ? strtol(text, NULL, 10)
+                   : 0;
+
+    return end > 0 && end <= PIDS_MAX ? (pid_t)end : PIDS_DEFAULT;
+}
+
 static uint64_t count_survivors(void)
 {
+    pid_t end = pids_end();
     uint64_t n = 0;
 
-    for (pid_t pid = 2; pid < PIDS_SEARCHED; pid++)
+    for (pid_t pid = 2; pid < end; pid++)
         n += kill(pid, 0) == 0 || errno == EPERM;
     return n > 0 ? n : 1;
 }
@@ -254,9 +269,10 @@ static uint64_t count_survivors(void)
  * one that has made a session of its own lives on until no run is under way. */
 static bool session_kill(pid_t session)
 {
+    pid_t end = pids_end();
     bool is_empty = true;
 
-    for (pid_t pid = 2; pid < PIDS_SEARCHED; pid++) {
+    for (pid_t pid = 2; pid < end; pid++) {
         if (getsid(pid) != session)
             continue;
         (void)kill(pid, SIGKILL);

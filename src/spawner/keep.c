@@ -24,6 +24,9 @@
 /* Exits are asynchronous, and v1 has no event for them. */
 #define STALE_LOOK_MS 10
 
+/* Without a descriptor left for a new client, who stays at the door. */
+#define FULL_PAUSE_MS 20
+
 /* ---- runs without a client ------------------------------------------------------------------ */
 
 static void run_name(uint32_t number, char name[static 24])
@@ -110,6 +113,8 @@ static void accept_one(struct keep *keep)
 
     if (fd >= 0)
         keeper_welcome(&keep->keeper, fd);
+    else if (errno == EMFILE || errno == ENFILE)
+        (void)poll(NULL, 0, FULL_PAUSE_MS); /* he waits; so does nobody else for longer */
 }
 
 /* ---- begin, serve, forget ------------------------------------------------------------------- */
