@@ -294,6 +294,9 @@ static uint64_t next_look(const struct process *p)
 {
     if (p->drain_deadline_ns)
         return p->drain_deadline_ns;
+    /* Output that came while the box was still waited for may have decided already. */
+    if (p->is_unwanted || p->end->kill == BOX_KILL_OUTPUT)
+        return 0;
     return p->wall_deadline_ns < p->cpu_look_ns ? p->wall_deadline_ns : p->cpu_look_ns;
 }
 
