@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "box/kept.h"
 #include "box/kept_open.h"
-#include "cli/exec_spec.h"
+#include "conf/box_spec.h"
 #include "conf/settings.h"
 
 static bool is_user(const char *name)
@@ -35,7 +35,7 @@ int box_check_user(const char *name, struct gb_err *err)
 int box_make(const struct settings *settings, const struct box_wish *wish, struct kept *ret,
              struct gb_err *err)
 {
-    struct box_spec box = exec_spec(settings);
+    struct box_spec box = settings_box_spec(settings);
     struct kept_spec spec = {
         .state_dir = settings->state_dir,
         .user = wish->user,

@@ -18,8 +18,8 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "cli/command.h"
-#include "cli/exec_spec.h"
 #include "cli/help.h"
+#include "conf/box_spec.h"
 #include "conf/environment.h"
 #include "conf/settings.h"
 #include "tool/tool.h"
@@ -184,7 +184,7 @@ static enum tool_end do_with(const struct call *call, const struct tool *tool,
 {
     cleanup_buf struct buf input = BUF_INIT(TOOL_TEXT_MAX + LINES_MAX);
     cleanup_close int watch = watch_open(err);
-    struct box_spec spec = exec_spec(settings);
+    struct box_spec spec = settings_box_spec(settings);
     const struct tool_host host = {
         .box = &spec,
         .wall_max_ms = wall_max_ms(settings),

@@ -16,9 +16,9 @@
 #include "cli/command.h"
 #include "cli/doctor_args.h"
 #include "cli/doctor_host.h"
-#include "cli/exec_spec.h"
 #include "cli/term.h"
 #include "cli/term_filter.h"
+#include "conf/box_spec.h"
 #include "conf/settings.h"
 #include "json/writer.h"
 
@@ -269,7 +269,7 @@ static int report_text(const struct report *report, struct gb_err *err)
 
 int doctor_run(const struct doctor_args *args, const struct settings *settings, struct gb_err *err)
 {
-    struct box_spec spec = exec_spec(settings);
+    struct box_spec spec = settings_box_spec(settings);
     struct report *report;
     int r;
 

@@ -26,9 +26,9 @@
 #include "cli/box_user.h"
 #include "cli/command.h"
 #include "cli/exec_args.h"
-#include "cli/exec_spec.h"
 #include "cli/term.h"
 #include "cli/term_filter.h"
+#include "conf/box_spec.h"
 #include "conf/settings.h"
 #include "run/language.h"
 #include "run/result.h"
@@ -363,7 +363,7 @@ static int execute(const struct exec_args *args, const struct settings *settings
                    struct printer *printer, int cancel_fd, struct run_result *result,
                    struct gb_err *err)
 {
-    struct box_spec spec = exec_spec(settings);
+    struct box_spec spec = settings_box_spec(settings);
     const int sinks[3] = { -1, pipe_sink(&printer->sinks[1]), pipe_sink(&printer->sinks[2]) };
     struct run_request request = {
         .box = &spec,
@@ -389,14 +389,8 @@ static int execute(const struct exec_args *args, const struct settings *settings
     int r;
 
     spec.workdir = args->workdir;
-    if (args->language) {
-        spec.shows_groups = args->language->wants_groups;
-        /* A runtime that cannot start with the default number of threads gets what it needs,
-         * unless somebody said a number. */
-        if (settings->set[KEY_PIDS].origin.kind == ORIGIN_DEFAULT &&
-            spec.limits.pids < args->language->default_pids)
-            spec.limits.pids = args->language->default_pids;
-    }
+    if (args->language)
+        settings_suit_language(settings, args->language, false, &spec);
     if (args->box || args->user)
         return execute_kept(args, settings, &request, result, err);
     r = run_request(args, &request, NULL, result, err);

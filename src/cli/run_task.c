@@ -24,13 +24,13 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "cli/command.h"
-#include "cli/exec_spec.h"
 #include "cli/run_args.h"
 #include "cli/run_deliver.h"
 #include "cli/run_session.h"
 #include "cli/run_tell.h"
 #include "cli/strings.h"
 #include "cli/term.h"
+#include "conf/box_spec.h"
 #include "conf/environment.h"
 #include "conf/search.h"
 #include "conf/secrets.h"
@@ -167,7 +167,7 @@ int run_session_prepare(struct run_session *session, char *const *flags, struct 
     if (r == 0)
         r = choose_peers(session, err);
     if (r == 0)
-        session->box = exec_spec(&session->settings);
+        session->box = settings_box_spec(&session->settings);
     return r;
 }
 

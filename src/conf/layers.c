@@ -439,7 +439,8 @@ static int load_flags(struct layers *layers)
             r = put_text(layers, key, flag->text, &origin);
         seen[flag->key] = true;
         if (r < 0)
-            return gb_wrap(layers->err, r, "--%s", key->flag);
+            return gb_wrap(layers->err, r, "%s%s", key->flag ? "--" : "",
+                           key->flag ? key->flag : key->name);
     }
     return 0;
 }
@@ -485,9 +486,9 @@ int settings_load(struct settings *settings, const struct settings_input *input,
     cleanup_free char *user = dirs_user_config(input->env);
     int r = put_defaults(&layers);
 
-    if (r == 0)
+    if (r == 0 && !input->is_without_files)
         r = load_operators(&layers, ORIGIN_SYSTEM, system);
-    if (r == 0)
+    if (r == 0 && !input->is_without_files)
         r = load_operators(&layers, ORIGIN_USER, user);
     if (r == 0 && !input->is_without_project)
         r = load_project(&layers);

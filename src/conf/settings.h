@@ -102,6 +102,7 @@ struct flag_text {
 struct settings_input {
     const char *dir;         /* of the project; NULL: the working directory */
     bool is_without_project; /* its files are not read */
+    bool is_without_files;   /* nor those of the system and the user */
     char *const *env;        /* NULL-terminated */
     uid_t uid;
     const struct flag_text *flags; /* in the order of the command line */

@@ -353,15 +353,15 @@ static void put_limits(struct json_writer *w, const struct limits *limits)
     json_object_end(w);
 }
 
-static void put_receipt(struct json_writer *w, const struct run_result *result)
+static void put_receipt(struct json_writer *w, const char *key, const struct run_result *result)
 {
     const struct receipt *receipt = &result->receipt;
 
     if (!result->has_receipt) {
-        json_put_null(w, "receipt");
+        json_put_null(w, key);
         return;
     }
-    json_object_begin(w, "receipt");
+    json_object_begin(w, key);
     json_put_str(w, "backend", receipt->backend);
     json_object_begin(w, "walls");
     for (enum wall wall = 0; wall < N_WALLS; wall++)
@@ -398,8 +398,17 @@ int run_result_json(const struct run_result *result, unsigned flags, struct buf 
     put_error(&w, result);
     if (run_result_hint(result, hint))
         json_put_str(&w, "hint", hint);
-    put_receipt(&w, result);
+    put_receipt(&w, "receipt", result);
     json_object_end(&w);
     ended = json_writer_end(&w);
     return r < 0 ? r : ended;
+}
+
+int run_receipt_json(const struct run_result *result, struct buf *ret)
+{
+    struct json_writer w;
+
+    json_writer_init(&w, ret, false);
+    put_receipt(&w, NULL, result);
+    return json_writer_end(&w);
 }

@@ -97,3 +97,6 @@ enum run_result_flags {
 
 /* Appends the JSON document; 0 or the buf's error. */
 int run_result_json(const struct run_result *result, unsigned flags, struct buf *ret);
+
+/* The document's receipt alone; null where there was no box. */
+int run_receipt_json(const struct run_result *result, struct buf *ret);

@@ -24,7 +24,8 @@ struct run_result;
 /* A file that goes in.  target is below the working directory, or absolute in the box. */
 struct run_input {
     const char *target;
-    int fd;
+    const void *bytes; /* or, when NULL, … */
+    int fd;            /* … read from here */
     uint64_t size;
     unsigned mode;
 };

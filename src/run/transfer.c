@@ -55,6 +55,7 @@ static int put_inputs(struct box *box, const struct run_request *request, bool i
         files[n++] = (struct box_file){
             .path = input->target + is_absolute,
             .mode = input->mode,
+            .bytes = input->bytes,
             .fd = input->fd,
             .size = input->size,
         };
