@@ -41,6 +41,7 @@ LAYERS = {
     "tool": "run",
     "agent": "run model store tool",
     "conf": "agent",
+    "lib": "conf",
     "serve": "conf",
     "cli": "serve",
 }

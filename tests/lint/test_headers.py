@@ -11,7 +11,7 @@ FLAGS = ["-std=gnu17", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Wno-unused-paramet
 def complaint(header):
     """Compiles a header by itself; included twice, so that a missing guard shows."""
     source = f'#include "{header}"\n#include "{header}"\n'
-    includes = [f"-I{ROOT / 'src'}", f"-I{BUILD / 'src'}"]
+    includes = [f"-I{ROOT / folder}" for folder in ("src", "include")] + [f"-I{BUILD / 'src'}"]
     run = subprocess.run(
         ["gcc", *FLAGS, *includes, "-fsyntax-only", "-x", "c", "-"],
         input=source, capture_output=True, text=True,
@@ -20,7 +20,7 @@ def complaint(header):
 
 
 def test_headers_compile_alone():
-    headers = [ROOT / name for name in files(".h", below="src/")]
+    headers = [ROOT / name for below in ("src/", "include/") for name in files(".h", below=below)]
     assert headers
     with ThreadPoolExecutor(2) as pool:
         complaints = [text for text in pool.map(complaint, headers) if text]
