@@ -90,6 +90,33 @@ static void test_each_status_is_one_error(void **state)
     }
 }
 
+/* The words of a failed step are the program's: they decide nothing. */
+static void test_sentences_tell_failures_apart(void **state)
+{
+    static const struct {
+        const char *words;
+        int code;
+        enum gb_blame blame;
+    } table[] = {
+        { "The command '/bin/sh -c echo unauthorized' returned a non-zero code: 1", -EREMOTEIO,
+          GB_BLAME_CALLER },
+        { "error building at STEP \"RUN echo no such image\": exit status 1", -EREMOTEIO,
+          GB_BLAME_CALLER },
+        { "filesystem layer verification failed for digest sha256:00", -EILSEQ, GB_BLAME_PEER },
+        { "Get \"http://127.0.0.1:1/v2/\": dial tcp 127.0.0.1:1: connect: connection refused",
+          -EHOSTUNREACH, GB_BLAME_HOST },
+        { "unauthorized: authentication required", -EACCES, GB_BLAME_CALLER },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < N_ELEMENTS(table); i++) {
+        struct gb_err err = { 0 };
+
+        assert_int_equal(refusal_of_words(table[i].words, NULL, &err), table[i].code);
+        assert_int_equal(err.blame, table[i].blame);
+    }
+}
+
 static void test_versions_are_read(void **state)
 {
     (void)state;
@@ -112,6 +139,7 @@ int main(void)
         cmocka_unit_test(test_its_words_are_one_plain_line),
         cmocka_unit_test(test_long_words_are_cut),
         cmocka_unit_test(test_each_status_is_one_error),
+        cmocka_unit_test(test_sentences_tell_failures_apart),
         cmocka_unit_test(test_versions_are_read),
     };
 
