@@ -78,7 +78,7 @@ static int no_memory(struct gb_err *err)
 static int read_config(const char *path, struct json_value **ret, struct gb_err *err)
 {
     cleanup_buf struct buf text = BUF_INIT(CONFIG_MAX);
-    cleanup_close int fd = open(path, FILE_READING | O_CLOEXEC);
+    cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct gb_err why = { 0 };
     int r;
 

@@ -416,7 +416,7 @@ int image_build(struct engine *engine, const struct image_build *order, struct i
         .order = order,
         .ret = ret,
         .dir_fd = -1,
-        .text = BUF_INIT(2 * DOCKERFILE_MAX),
+        .text = BUF_INIT((size_t)2 * DOCKERFILE_MAX),
         .log_fd = -1,
     };
     int r;

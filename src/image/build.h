@@ -81,5 +81,5 @@ struct image_built {
 /* *ret is written in any case.  -EPERM: the check has findings; -EREMOTEIO in IMAGE_BUILD_STEPS: a
  * step failed, which is the Dockerfile's fault; else engine/engine.h's errors and those of
  * context.h. */
-int image_build(struct engine *engine, const struct image_build *build, struct image_built *ret,
+int image_build(struct engine *engine, const struct image_build *order, struct image_built *ret,
                 struct gb_err *err);

@@ -18,9 +18,9 @@ struct context_stream;
 int context_stream_open(const struct context_spec *spec, struct context_stream **ret,
                         struct gb_err *err);
 
-/* The source of an engine's request: stream is the context_stream.  0 at the end; negative when the
+/* The source of an engine's request: user is the context_stream.  0 at the end; negative when the
  * context could not be read to its end. */
-ssize_t context_stream_read(void *stream, void *bytes, size_t size);
+ssize_t context_stream_read(void *user, void *bytes, size_t size);
 
 /* Ends it, wherever it is, and frees it.  The context's own failure, if there was one; a reader who
  * stopped early is none.  *stream may be NULL. */

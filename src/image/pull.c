@@ -83,7 +83,7 @@ static int fetch(struct engine *engine, const struct image_pull *pull,
 static void take_digest(const struct images_config *config, const struct image_name *name,
                         struct image_pulled *ret)
 {
-    for (char **digest = config->digests; *digest; digest++) {
+    for (char **digest = config->digests; digest && *digest; digest++) {
         struct image_name found;
 
         if (image_name_parse(*digest, &found, NULL) == 0 &&
