@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a container is: its body, as the engine tells it, and a run in it, as it sees itself."""
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from lib import box
+
+GOLDEN = Path(__file__).parent / "golden"
+SCRIPT = "echo up; sleep 1000"
+
+# The outer profile, which the glove is under too; a run's own filter allows by name.
+DENIED_TO_ALL = {"bpf", "init_module", "kexec_load", "keyctl", "pivot_root", "setns"}
+
+# Of HostConfig; everything that decides what the container may.
+ASKED = (
+    "AutoRemove", "Binds", "CapAdd", "CapDrop", "CgroupnsMode", "Devices", "DeviceRequests",
+    "GroupAdd", "Init", "IpcMode", "Links", "MaskedPaths", "Memory", "MemorySwap", "Mounts",
+    "NanoCpus", "NetworkMode", "OomKillDisable", "OomScoreAdj", "PidMode", "PidsLimit",
+    "PortBindings", "Privileged", "PublishAllPorts", "ReadonlyPaths", "ReadonlyRootfs",
+    "RestartPolicy", "SecurityOpt", "ShmSize", "Sysctls", "Tmpfs", "UTSMode", "Ulimits",
+    "UsernsMode", "VolumesFrom",
+)
+
+
+@pytest.fixture
+def inspected(docker):
+    """What the engine says of a box's container while a program runs in it."""
+    process = subprocess.Popen(docker.words(SCRIPT, as_json=False), stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, env=box.environment(docker.environment))
+    try:
+        assert process.stdout.readline() == b"up\n"
+        [item] = docker.containers()
+        yield docker.engine.get(f"/containers/{item['Id']}/json")
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+
+
+def body_of(inspected):
+    """The part that is the same every time."""
+    config, host = inspected["Config"], inspected["HostConfig"]
+    filters = [option for option in host["SecurityOpt"] if option.startswith("seccomp=")]
+    assert len(filters) == 1
+    profile = json.loads(filters[0].removeprefix("seccomp="))
+    denied = {name for rule in profile["syscalls"] if rule["action"] == "SCMP_ACT_ERRNO"
+              for name in rule["names"]}
+    assert DENIED_TO_ALL <= denied, DENIED_TO_ALL - denied
+    body = {name: host.get(name) for name in ASKED}
+    body["SecurityOpt"] = [option for option in host["SecurityOpt"] if option not in filters]
+    body["LogConfig"] = host["LogConfig"]["Type"]
+    for mount in body["Mounts"]:
+        assert mount["Source"].startswith("glovebox-glove-")
+        mount["Source"] = "glovebox-glove"
+    body["User"], body["Env"], body["Cmd"] = config["User"], config["Env"], config["Cmd"]
+    body["labels"] = sorted(config["Labels"])
+    body["networks"] = sorted(inspected["NetworkSettings"]["Networks"])
+    return body
+
+
+def test_the_body_of_a_container_is_the_golden_one(inspected):
+    text = json.dumps(body_of(inspected), indent=1, sort_keys=True) + "\n"
+    path = GOLDEN / "body.json"
+    if os.environ.get("GLOVEBOX_GOLDEN") == "write":
+        path.write_text(text)
+    assert text == path.read_text()
+
+
+def says(docker, script):
+    done = docker.run(script)
+    assert done.exit_code == 0, done
+    return done.stdout
+
+
+def test_a_run_has_no_capability_and_no_way_to_get_one(docker):
+    text = says(docker, "grep -E '^(Cap|NoNewPrivs|Seccomp:|Uid|Gid|Groups)' /proc/self/status")
+    fields = dict(line.split(":", 1) for line in text.splitlines())
+    assert {name: int(fields[name], 16) for name in fields if name.startswith("Cap")} == {
+        "CapInh": 0, "CapPrm": 0, "CapEff": 0, "CapBnd": 0, "CapAmb": 0}
+    assert fields["NoNewPrivs"].strip() == "1" and fields["Seccomp"].strip() == "2"
+    assert set(fields["Uid"].split()) == {"1000"} and set(fields["Gid"].split()) == {"1000"}
+    assert not fields["Groups"].split()
+
+
+def test_nothing_but_its_own_places_can_be_written(docker):
+    text = says(docker, "for d in / /bin /dev /etc /proc /proc/sys /sys /sys/fs/cgroup/memory /usr"
+                        " /.glovebox; do (echo x > $d/f) 2>/dev/null && echo $d; done; :")
+    assert text == ""
+    text = says(docker, "for f in /.glovebox/*; do (echo x >> $f) 2>/dev/null && echo $f;"
+                        " rm -f $f 2>/dev/null && echo removed; done; :")
+    assert text == ""
+
+
+def test_what_is_writable_gives_no_rights(docker):
+    mounts = [line.split() for line in says(docker, "cat /proc/mounts").splitlines()]
+    for _, target, kind, options, *_ in mounts:
+        words = options.split(",")
+        if kind == "tmpfs" and "rw" in words and not target.startswith(("/dev", "/proc", "/sys")):
+            assert "nosuid" in words and "nodev" in words, (target, options)
+    root = next(options for _, target, _, options, *_ in mounts if target == "/")
+    assert "ro" in root.split(",")
+    glove = next(options for _, target, _, options, *_ in mounts if target == "/.glovebox")
+    assert "ro" in glove.split(",")
+
+
+def test_there_is_no_network_and_no_engine(docker):
+    assert says(docker, "tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' '") == "lo\n"
+    text = says(docker, f"ls -d {docker.engine.socket} {docker.engine.base} /var/run/docker.sock"
+                        " 2>/dev/null; find / -xdev -type s 2>/dev/null; :")
+    assert text == ""
+
+
+def test_namespaces_are_its_own(docker):
+    names = ("cgroup", "ipc", "mnt", "net", "pid", "uts")
+    text = says(docker, f"for n in {' '.join(names)}; do readlink /proc/self/ns/$n; done")
+    here = [os.readlink(f"/proc/self/ns/{name}") for name in names]
+    assert len(text.split()) == len(names) and not set(text.split()) & set(here)
