@@ -43,8 +43,7 @@ static const struct opt list_options[] = {
 
 static const struct opt rm_options[] = {
     { OPT_FLAG, "any", 0, AT(is_any), NULL, "also images that glovebox did not build" },
-    { OPT_FLAG, "force", 'f', AT(is_forced), NULL,
-      "with all its names, and under containers that have ended" },
+    { OPT_FLAG, "force", 'f', AT(is_forced), NULL, "all its names, also under ended containers" },
     { OPT_FLAG, "json", 0, AT(is_json), NULL, "one JSON document" },
     { OPT_KEY, .key = KEY_COLOR },
     OPT_HELP_ROW,
