@@ -39,7 +39,7 @@ struct tool_args {
 
 static const struct opt options[] = {
     { OPT_FLAG, "list", 0, offsetof(struct tool_args, is_list), NULL,
-      "all tools with the keys they take, as one JSON document" },
+      "all tools and the keys they take, as JSON" },
     OPT_HELP_ROW,
     { 0 },
 };
