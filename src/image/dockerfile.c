@@ -16,6 +16,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/text.h"
 #include "image/dockerfile_form.h"
 #include "json/utf8.h"
 
@@ -257,7 +258,7 @@ static int take_syntax(struct reader *reader, const struct line *value)
 {
     if (reader->file.syntax)
         return bad(reader, reader->line, "a second syntax directive");
-    reader->file.syntax = strndup(value->text, value->len);
+    reader->file.syntax = text_copy(value->text, value->len);
     reader->file.syntax_line = reader->line;
     return reader->file.syntax ? 0 : no_memory(reader);
 }

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/text.h"
 #include "json/utf8.h"
 
 enum step_kind {
@@ -260,7 +261,7 @@ static int add_pattern(struct ignore *ignore, const char *line, size_t len)
     trim(&line, &len);
     if (len == 0 || len > IGNORE_PATTERN_MAX || memchr(line, '\0', len))
         return -EINVAL;
-    pattern->text = strndup(line, len);
+    pattern->text = text_copy(line, len);
     if (!pattern->text)
         return -ENOMEM;
     ignore->n++;

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/text.h"
 #include "image/ignore.h"
 #include "must.h"
 
@@ -27,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         must(err.msg[0] && !ignore);
         return 0;
     }
-    path = strndup(nul + 1, (size_t)(text + size - nul - 1));
+    path = text_copy(nul + 1, (size_t)(text + size - nul - 1));
     if (!path || strlen(path) > 400)
         return 0;
     r = ignore_matches(ignore, path, NULL);

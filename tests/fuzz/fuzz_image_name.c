@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/text.h"
 #include "image/name.h"
 #include "must.h"
 
@@ -25,7 +26,7 @@ static void check_text(const char *text, const struct image_name *name)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    cleanup_free char *text = strndup((const char *)data, size);
+    cleanup_free char *text = text_copy(data, size);
     char written[IMAGE_TEXT_SIZE];
     struct image_name name;
     struct gb_err err = { 0 };
