@@ -110,7 +110,7 @@ def test_version_and_help_read_no_configuration(place):
                    cwd=place.cwd, env=environment(place, ASAN_OPTIONS="detect_leaks=0"))
     text = trace.read_text()
     trace.unlink()
-    assert "glovebox.yaml" not in text and ".env" not in text and "clone" not in text
+    assert "glovebox.yaml" not in text and ".env" not in text and "clone(" not in text and "clone3(" not in text
 
 
 # ---- bad input -------------------------------------------------------------------------------
