@@ -224,12 +224,21 @@ static int take_answer(struct chat *chat, struct assembly *assembly, struct gb_e
     return 0;
 }
 
+/* The prompt had room alone: it is the answer so far that leaves none for its rest. */
+static int no_room_for_rest(struct chat *chat, struct gb_err *err)
+{
+    chat->answer->is_cut = true;
+    return too_long(chat, "the answer has no end within its context", err);
+}
+
 static int run_rounds(struct chat *chat, struct gb_err *err)
 {
     for (;;) {
         cleanup_assembly struct assembly assembly = { 0 };
         int r = ask_round(chat, &assembly, err);
 
+        if (r == -E2BIG && chat->n_rounds > 0)
+            return no_room_for_rest(chat, err);
         if (r == 0)
             r = keep_round(chat, &assembly, err);
         if (r < 0)
