@@ -56,7 +56,8 @@ class Caller:
         return str(folder)
 
     def logs(self):
-        return sorted((self.state / "builds").glob("*.log"))
+        """Oldest first: names tell the second only."""
+        return sorted((self.state / "builds").glob("*.log"), key=lambda path: path.stat().st_mtime_ns)
 
     def tags(self):
         return sorted(tag for image in self.engine.get("/images/json") for tag in image["RepoTags"] or []
