@@ -7,11 +7,9 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,6 +24,7 @@
 #include "cli/box_user.h"
 #include "cli/command.h"
 #include "cli/exec_args.h"
+#include "cli/signals.h"
 #include "cli/term.h"
 #include "cli/term_filter.h"
 #include "conf/box_spec.h"
@@ -136,25 +135,6 @@ static void print_rest(struct printer *p)
         if (sink->is_tty && term_filter_end(&sink->filter, &shown) == 0 && shown.len > 0)
             (void)fd_write_full(sink->fd, shown.data, shown.len);
     }
-}
-
-/* ---- cancelling ----------------------------------------------------------------------------- */
-
-/* Signals are read from a descriptor, so that the one thread waits for them like for anything
- * else.  SIGPIPE is a failed write, not a death. */
-static int signals_open(struct gb_err *err)
-{
-    sigset_t set;
-    int fd;
-
-    (void)sigemptyset(&set);
-    (void)sigaddset(&set, SIGINT);
-    (void)sigaddset(&set, SIGTERM);
-    (void)sigaddset(&set, SIGHUP);
-    (void)sigprocmask(SIG_BLOCK, &set, NULL);
-    (void)signal(SIGPIPE, SIG_IGN);
-    fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    return fd < 0 ? gb_fail_sys(err, "watching for signals") : fd;
 }
 
 /* ---- the request ---------------------------------------------------------------------------- */

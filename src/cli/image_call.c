@@ -3,14 +3,13 @@
 #include "cli/image_call.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "cli/signals.h"
 #include "engine/endpoint.h"
 #include "engine/engine.h"
 
@@ -36,21 +35,6 @@ void image_call_clear(struct image_call *call)
     parsed_clear(&call->parsed);
 }
 
-static int watch_signals(struct gb_err *err)
-{
-    sigset_t set;
-    int fd;
-
-    (void)sigemptyset(&set);
-    (void)sigaddset(&set, SIGINT);
-    (void)sigaddset(&set, SIGTERM);
-    (void)sigaddset(&set, SIGHUP);
-    (void)sigprocmask(SIG_BLOCK, &set, NULL);
-    (void)signal(SIGPIPE, SIG_IGN);
-    fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    return fd < 0 ? gb_fail_sys(err, "watching for signals") : fd;
-}
-
 int image_call_engine(struct image_call *call, struct gb_err *err)
 {
     struct endpoint endpoint;
@@ -62,7 +46,7 @@ int image_call_engine(struct image_call *call, struct gb_err *err)
 
     if (r < 0)
         return r;
-    call->signals = watch_signals(err);
+    call->signals = signals_open(err);
     if (call->signals < 0)
         return call->signals;
     options.cancel_fd = call->signals;

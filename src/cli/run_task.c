@@ -9,10 +9,8 @@
 #include <limits.h>
 #include <poll.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -28,6 +26,7 @@
 #include "cli/run_deliver.h"
 #include "cli/run_session.h"
 #include "cli/run_tell.h"
+#include "cli/signals.h"
 #include "cli/strings.h"
 #include "cli/term.h"
 #include "conf/box_spec.h"
@@ -48,22 +47,6 @@ _Static_assert((int)MODELS_ORCHESTRATOR == (int)ROLE_ORCHESTRATOR &&
                "conf/models.h and agent/task.h disagree on the roles");
 
 /* ---- what a session is made of -------------------------------------------------------------- */
-
-/* Signals are read from a descriptor: whoever waits for a model or a box waits for them too. */
-static int signals_open(struct gb_err *err)
-{
-    sigset_t set;
-    int fd;
-
-    (void)sigemptyset(&set);
-    (void)sigaddset(&set, SIGINT);
-    (void)sigaddset(&set, SIGTERM);
-    (void)sigaddset(&set, SIGHUP);
-    (void)sigprocmask(SIG_BLOCK, &set, NULL);
-    (void)signal(SIGPIPE, SIG_IGN);
-    fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    return fd < 0 ? gb_fail_sys(err, "watching for signals") : fd;
-}
 
 static bool is_same(const char *a, const char *b)
 {

@@ -21,7 +21,6 @@ struct gb_err;
 
 /* Labels of everything that is ours on an engine. */
 #define DOCKER_LABEL_OURS    "io.glovebox.managed"
-#define DOCKER_LABEL_BOX     "io.glovebox.box"
 #define DOCKER_LABEL_EXPIRES "io.glovebox.expires" /* seconds since the epoch; "never" */
 
 /* Where the glove is in a container. */
@@ -58,8 +57,6 @@ struct docker_beat {
 void docker_beat_init(struct docker_beat *beat, struct attach_beat *ret);
 
 /* ---- counters of a container's groups, where the engine is on this machine ------------------- */
-
-#define DOCKER_GROUPS_MAX 3
 
 struct docker_groups {
     bool is_v2;
