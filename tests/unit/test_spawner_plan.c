@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -180,6 +181,8 @@ static pid_t child_in_userns(void)
     pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
+        /* A test that fails does not come to the kill. */
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
         byte = unshare(CLONE_NEWUSER) == 0 ? 'y' : 'n';
         if (write(ready[1], &byte, 1) != 1)
             _exit(1);
