@@ -8,6 +8,7 @@
 #pragma once
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
@@ -156,6 +157,12 @@ static inline int sys_pidfd_open(pid_t pid)
 static inline int sys_pidfd_send_signal(int pidfd, int signo)
 {
     return (int)syscall(SYS_NR_PIDFD_SEND_SIGNAL, pidfd, signo, NULL, 0);
+}
+
+/* With its own siginfo: one that was queued, and carries a value. */
+static inline int sys_pidfd_queue_signal(int pidfd, const siginfo_t *info)
+{
+    return (int)syscall(SYS_NR_PIDFD_SEND_SIGNAL, pidfd, info->si_signo, info, 0);
 }
 
 /* The version of Landlock that this kernel has, from 1 on. */

@@ -165,6 +165,26 @@ enum box_kill {
     BOX_KILL_OUTPUT,
 };
 
+/* What happens to a program while it runs: a signal that it is sent, a new size of its terminal. */
+enum box_event_kind {
+    BOX_EVENT_SIGNAL,
+    BOX_EVENT_RESIZE,
+};
+
+struct box_event {
+    enum box_event_kind kind;
+    uint32_t signo;
+    uint32_t rows;
+    uint32_t cols;
+};
+
+/* Where events come from.  next() takes one when fd is readable; false: it was none. */
+struct box_events {
+    int fd;
+    bool (*next)(void *user, struct box_event *ret);
+    void *user;
+};
+
 /* A program to run.  output() is called in the caller's thread with every piece of output, stream
  * 1 or 2; while it does not return, the program is slowed down, never killed.  When it returns a
  * negative value the run is cancelled. */
@@ -175,6 +195,10 @@ struct box_run_spec {
     struct limits limits;
     int stdin_fd;  /* copied to the program until its end; -1: empty */
     int cancel_fd; /* readable: kill it; -1: never */
+    bool has_tty;  /* a terminal for it, of this size: its input is stdin_fd, its output stream 1 */
+    uint32_t rows;
+    uint32_t cols;
+    const struct box_events *events; /* NULL: none */
     int (*output)(void *user, int stream, const void *bytes, size_t len);
     void *user;
     const int *sinks; /* NULL, or by stream: a pipe that it goes straight into instead, or -1 */

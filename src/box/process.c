@@ -53,7 +53,8 @@ struct process {
     uint32_t seq; /* of RUN: the run's name */
     struct stream out;
     struct stream err;
-    uint32_t in; /* channel, 0: none or finished */
+    uint32_t in;        /* channel, 0: none or finished */
+    uint32_t event_seq; /* of an event that the glove has not answered; 0: none */
     bool is_started;
     bool is_unwanted; /* the caller takes no more output */
     uint64_t started_ns;
@@ -140,14 +141,16 @@ static int open_channels(struct process *p, struct gb_err *err)
 
     p->out = (struct stream){ .process = p, .number = 1 };
     p->err = (struct stream){ .process = p, .number = 2 };
+    p->err.is_finished = p->spec->has_tty;
     p->out.channel = link_channel_open(link, &stream_ops, &p->out);
-    p->err.channel = link_channel_open(link, &stream_ops, &p->err);
+    p->err.channel = p->spec->has_tty ? 0 : link_channel_open(link, &stream_ops, &p->err);
     p->in = p->spec->stdin_fd >= 0 ? link_channel_open(link, NULL, p) : 0;
-    if (!p->out.channel || !p->err.channel || (p->spec->stdin_fd >= 0 && !p->in))
+    if (!p->out.channel || (!p->err.channel && !p->spec->has_tty) ||
+        (p->spec->stdin_fd >= 0 && !p->in))
         return gb_fail(err, -EBUSY, GB_BLAME_BUG, "no free channel");
     if (p->spec->sinks && p->spec->sinks[1] >= 0)
         link_channel_sink(link, p->out.channel, p->spec->sinks[1]);
-    if (p->spec->sinks && p->spec->sinks[2] >= 0)
+    if (p->spec->sinks && p->spec->sinks[2] >= 0 && p->err.channel)
         link_channel_sink(link, p->err.channel, p->spec->sinks[2]);
     return 0;
 }
@@ -155,7 +158,8 @@ static int open_channels(struct process *p, struct gb_err *err)
 static void close_channels(struct process *p)
 {
     link_channel_close(box_link(p->box), p->out.channel);
-    link_channel_close(box_link(p->box), p->err.channel);
+    if (p->err.channel)
+        link_channel_close(box_link(p->box), p->err.channel);
     if (p->in)
         link_channel_close(box_link(p->box), p->in);
 }
@@ -184,6 +188,8 @@ static int send_run(struct process *p, struct gb_err *err)
         .in = p->in,
         .out = p->out.channel,
         .err = p->err.channel,
+        .rows = p->spec->rows,
+        .cols = p->spec->cols,
         .cwd = p->spec->cwd,
         .hidden = { .packed = nothing },
     };
@@ -198,7 +204,7 @@ static int send_run(struct process *p, struct gb_err *err)
         r = box_ops_of(p->box)->run_open(p->box, &p->spec->limits, fds, &n_fds, &has_v2, err);
     if (r < 0)
         return r;
-    run.flags = has_v2 ? RUN_FLAG_GROUP : 0;
+    run.flags = (has_v2 ? RUN_FLAG_GROUP : 0) | (p->spec->has_tty ? RUN_FLAG_TTY : 0);
     run.n_fds = (uint32_t)n_fds;
     r = link_request(box_link(p->box), MSG_RUN, &run, fds, n_fds, &p->seq, err);
     box_set_run_seq(p->box, r == 0 ? p->seq : 0);
@@ -254,6 +260,53 @@ static void feed_input(struct process *p)
     }
     (void)link_channel_send(link, p->in, piece, (size_t)n, false);
 }
+
+/* ---- events --------------------------------------------------------------------------------- */
+
+/* One at a time: what comes meanwhile waits where it comes from. */
+static bool awaits_event(struct process *p)
+{
+    uint32_t where = 0;
+    uint64_t value;
+
+    if (!p->spec->events || !p->is_started || p->drain_deadline_ns)
+        return false;
+    if (p->event_seq && link_answer(box_link(p->box), p->event_seq, &value, &where) == 0)
+        return false;
+    p->event_seq = 0; /* what the glove refused concerned a program that is over */
+    return true;
+}
+
+static int pass_event(struct process *p, struct gb_err *err)
+{
+    struct link *link = box_link(p->box);
+    struct box_event event;
+    struct msg_signal signal;
+    struct msg_resize resize;
+
+    if (!p->spec->events->next(p->spec->events->user, &event))
+        return 0;
+    if (event.kind == BOX_EVENT_SIGNAL) {
+        signal = (struct msg_signal){ .run = p->seq, .signo = event.signo };
+        return link_request(link, MSG_SIGNAL, &signal, NULL, 0, &p->event_seq, err);
+    }
+    resize = (struct msg_resize){ .run = p->seq, .rows = event.rows, .cols = event.cols };
+    return link_request(link, MSG_RESIZE, &resize, NULL, 0, &p->event_seq, err);
+}
+
+/* The link keeps the answer until somebody takes it. */
+static void forget_event(struct process *p)
+{
+    struct gb_err ignored = { 0 };
+    uint32_t where;
+    uint64_t value;
+
+    if (p->event_seq && !link_is_lost(box_link(p->box)))
+        (void)link_await(box_link(p->box), p->event_seq, clock_after_ms(DRAIN_MS), &value, &where,
+                         &ignored);
+}
+
+/* ---- limits --------------------------------------------------------------------------------- */
 
 static void check_cpu(struct process *p, uint64_t now)
 {
@@ -311,10 +364,11 @@ static int hold_lost(struct process *p, struct gb_err *err)
 /* Waits for one event.  Negative: the link is lost. */
 static int step(struct process *p, struct gb_err *err)
 {
-    struct pollfd extra[3];
+    struct pollfd extra[4];
     struct pollfd *watch_fd = &extra[0];
     struct pollfd *cancel = NULL;
     struct pollfd *input = NULL;
+    struct pollfd *events = NULL;
     size_t n = 1;
     int r;
 
@@ -327,6 +381,10 @@ static int step(struct process *p, struct gb_err *err)
         input = &extra[n++];
         *input = (struct pollfd){ .fd = p->spec->stdin_fd, .events = POLLIN };
     }
+    if (awaits_event(p)) {
+        events = &extra[n++];
+        *events = (struct pollfd){ .fd = p->spec->events->fd, .events = POLLIN };
+    }
     r = link_pump(box_link(p->box), next_look(p), extra, n, err);
     if (r < 0)
         return r;
@@ -336,8 +394,10 @@ static int step(struct process *p, struct gb_err *err)
         kill_for(p, BOX_KILL_CANCEL);
     if (input && input->revents)
         feed_input(p);
+    if (events && events->revents)
+        r = pass_event(p, err);
     check_limits(p);
-    return 0;
+    return r < 0 ? r : 0;
 }
 
 static bool has_drained(const struct process *p)
@@ -452,6 +512,7 @@ int box_run(struct box *box, const struct box_run_spec *spec, struct box_run_end
     closed = box_ops_of(box)->run_close(box, ret, settled < 0 ? NULL : err);
     if (r == 0 && closed == 0 && p.is_started)
         r = drain(&p, &lost);
+    forget_event(&p);
     if (settled == 0)
         note_lost(&p);
     link_on_exit(box_link(box), NULL, NULL);

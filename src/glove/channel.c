@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/fsuid.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/uio.h>
@@ -114,19 +115,25 @@ void channel_abandon(struct channel *channel)
     channel->spill = NULL;
 }
 
-/* When these ids change the kernel sets "dumpable" to fs.suid_dumpable, which may be 1; box root
- * must not become traceable by a run that is box root too. */
-static int pipe_of(uid_t uid, gid_t gid, int fds[2])
+/* A descriptor that belongs to the run user, so that a program may open it anew by its name.  When
+ * these ids change the kernel sets "dumpable" to fs.suid_dumpable, which may be 1; box root must
+ * not become traceable by a run that is box root too. */
+static int make_as(uid_t uid, gid_t gid, int (*make)(int fds[2]), int fds[2])
 {
     int uid_before = setfsuid(uid);
     int gid_before = setfsgid(gid);
-    int r = pipe2(fds, O_CLOEXEC) < 0 ? -errno : 0;
+    int r = make(fds);
 
     (void)setfsgid((gid_t)gid_before);
     (void)setfsuid((uid_t)uid_before);
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 && r == 0)
         return -errno;
     return r;
+}
+
+static int make_pipe(int fds[2])
+{
+    return pipe2(fds, O_CLOEXEC) < 0 ? -errno : 0;
 }
 
 int channel_pipe(struct channels *channels, struct channel *channel, uid_t uid, gid_t gid,
@@ -141,7 +148,7 @@ int channel_pipe(struct channels *channels, struct channel *channel, uid_t uid, 
         if (!channel->spill)
             return -ENOBUFS;
     }
-    r = pipe_of(uid, gid, fds);
+    r = make_as(uid, gid, make_pipe, fds);
     if (r < 0)
         return r;
     channel->fd = fds[is_in ? 1 : 0];
@@ -152,6 +159,42 @@ int channel_pipe(struct channels *channels, struct channel *channel, uid_t uid, 
     if (r < 0)
         close(*ret_fd);
     return r;
+}
+
+/* The other end by its descriptor: no path of the box is believed. */
+static int make_tty(int fds[2])
+{
+    int unlocked = 0;
+
+    fds[0] = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+    if (fds[0] < 0)
+        return -errno;
+    if (ioctl(fds[0], TIOCSPTLCK, &unlocked) == 0)
+        fds[1] = ioctl(fds[0], TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (fds[1] >= 0)
+        return 0;
+    fds[1] = -errno;
+    close(fds[0]);
+    return fds[1];
+}
+
+int channel_tty(struct channels *channels, struct channel *in, struct channel *out, uid_t uid,
+                gid_t gid, int *ret_fd)
+{
+    int fds[2] = { -1, -1 };
+    int r;
+
+    in->spill = spill_take(channels);
+    if (!in->spill)
+        return -ENOBUFS;
+    r = make_as(uid, gid, make_tty, fds);
+    if (r < 0)
+        return r;
+    out->fd = fds[0];
+    out->is_tty = true;
+    *ret_fd = fds[1];
+    in->fd = fcntl(fds[0], F_DUPFD_CLOEXEC, 3);
+    return in->fd < 0 ? -errno : 0;
 }
 
 /* ---- box to host ---------------------------------------------------------------------------- */
@@ -184,7 +227,8 @@ static int serve_out(struct channel *channel, struct link *link)
 
         if (r < 0 || !link_is_idle(link))
             return r;
-        n = link_send_pipe(link, channel->number, channel->fd, most);
+        n = channel->is_tty ? link_send_tty(link, channel->number, channel->fd, most)
+                            : link_send_pipe(link, channel->number, channel->fd, most);
         if (n == -EAGAIN)
             return 0;
         if (n == 0)

@@ -52,6 +52,7 @@ struct channel {
     uint32_t number;
     enum channel_way way;
     int fd; /* the glove's end of the pipe, -1 when there is none (any more) */
+    bool is_tty;
     bool has_fin;
     uint64_t credit; /* OUT: bytes we may send.  IN: bytes the host may send */
     uint32_t owed;   /* IN: credit to be paid back */
@@ -74,6 +75,11 @@ struct channel *channel_find(struct channels *channels, uint32_t number);
  * program's end is the caller's to close, close-on-exec, blocking. */
 int channel_pipe(struct channels *channels, struct channel *channel, uid_t uid, gid_t gid,
                  int *ret_fd);
+
+/* Instead of pipes: one terminal for a channel each way, owned by uid and gid.  The program's end
+ * is the caller's to close, close-on-exec, blocking. */
+int channel_tty(struct channels *channels, struct channel *in, struct channel *out, uid_t uid,
+                gid_t gid, int *ret_fd);
 
 /* Ends an OUT channel now. */
 int channel_finish(struct channel *channel, struct link *link);

@@ -14,6 +14,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
@@ -118,8 +119,9 @@ static int start_session(const struct child_plan *plan)
 {
     sigset_t none;
 
-    (void)plan;
     (void)setsid();
+    if (plan->has_tty && ioctl(plan->stdio[0], TIOCSCTTY, 0) < 0)
+        return -errno;
     (void)sigemptyset(&none);
     return sigprocmask(SIG_SETMASK, &none, NULL) < 0 ? -errno : 0;
 }

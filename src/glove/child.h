@@ -28,6 +28,7 @@ struct child_plan {
     size_t n_group_fds;
     const struct wire_strs *hidden; /* apart: paths that show nothing */
     int stdio[3];
+    bool has_tty; /* they are a terminal, which becomes the session's */
     int report_fd;
     int status_fd; /* apart: where init tells how the program ended; else -1 */
 };

@@ -214,13 +214,13 @@ static const struct {
     enum glove_state since; /* accepted from this state on */
     int (*handle)(struct glove *glove, const void *msg);
 } requests[] = {
-    { MSG_HELLO, GLOVE_START, on_hello },      { MSG_SETUP, GLOVE_GREETED, on_setup },
-    { MSG_LIMITS, GLOVE_GREETED, on_limits },  { MSG_PING, GLOVE_GREETED, on_ping },
-    { MSG_BEAT, GLOVE_GREETED, on_beat },      { MSG_RUN, GLOVE_OPEN, run_start },
-    { MSG_SIGNAL, GLOVE_OPEN, run_signal },    { MSG_KILL, GLOVE_OPEN, reap_kill },
-    { MSG_USAGE, GLOVE_OPEN, counts_tell },    { MSG_PUT, GLOVE_OPEN, porter_put },
-    { MSG_GET, GLOVE_OPEN, porter_get },       { MSG_LIST, GLOVE_OPEN, porter_list },
-    { MSG_REMOVE, GLOVE_OPEN, porter_remove },
+    { MSG_HELLO, GLOVE_START, on_hello },     { MSG_SETUP, GLOVE_GREETED, on_setup },
+    { MSG_LIMITS, GLOVE_GREETED, on_limits }, { MSG_PING, GLOVE_GREETED, on_ping },
+    { MSG_BEAT, GLOVE_GREETED, on_beat },     { MSG_RUN, GLOVE_OPEN, run_start },
+    { MSG_SIGNAL, GLOVE_OPEN, run_signal },   { MSG_KILL, GLOVE_OPEN, reap_kill },
+    { MSG_RESIZE, GLOVE_OPEN, run_resize },   { MSG_USAGE, GLOVE_OPEN, counts_tell },
+    { MSG_PUT, GLOVE_OPEN, porter_put },      { MSG_GET, GLOVE_OPEN, porter_get },
+    { MSG_LIST, GLOVE_OPEN, porter_list },    { MSG_REMOVE, GLOVE_OPEN, porter_remove },
 };
 
 static int on_request(struct glove *glove, const struct wire_head *head, const void *msg)

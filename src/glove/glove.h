@@ -56,6 +56,7 @@ struct child {
     uint32_t channel; /* of a porter that sends: whose FIN the answer waits for; else 0 */
     uint64_t started_ns;
     int status_fd; /* RUN apart: how the program ended, told by its init; else -1 */
+    int tty_fd;    /* RUN with a terminal: kept open as long as the program lives; else -1 */
     struct report report;
 };
 

@@ -166,6 +166,22 @@ ssize_t link_send_pipe(struct link *link, uint32_t channel, int pipe_fd, size_t 
     return n;
 }
 
+/* EIO: nobody has the terminal open any more. */
+ssize_t link_send_tty(struct link *link, uint32_t channel, int tty_fd, size_t most)
+{
+    struct wire_head head = { .type = MSG_DATA, .channel = channel };
+    ssize_t n = read_plain(tty_fd, link->copy, most < WIRE_PAYLOAD_MAX ? most : WIRE_PAYLOAD_MAX);
+
+    if (n <= 0)
+        return n == -EIO ? 0 : n;
+    head.size = (uint32_t)n;
+    wire_head_put(link->head, &head);
+    link->head_left = WIRE_HEAD_SIZE;
+    link->copy_start = 0;
+    link->copy_end = (size_t)n;
+    return n;
+}
+
 /* Writes some; the number, 0 when the link is full. */
 static ssize_t write_some(const struct link *link, const uint8_t *bytes, size_t len)
 {

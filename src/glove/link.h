@@ -75,5 +75,8 @@ bool link_is_idle(const struct link *link);
  * 0 at the end of the pipe (nothing is begun then), -EAGAIN when the pipe is empty. */
 ssize_t link_send_pipe(struct link *link, uint32_t channel, int pipe_fd, size_t most);
 
+/* The same out of a terminal, which no other reader can empty and not every kernel can splice. */
+ssize_t link_send_tty(struct link *link, uint32_t channel, int tty_fd, size_t most);
+
 /* Sends until the link is full or idle; look with link_is_idle(). */
 int link_flush(struct link *link);

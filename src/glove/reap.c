@@ -61,6 +61,7 @@ struct child *child_add(struct glove *glove, enum child_kind kind, uint32_t seq,
         .seq = seq,
         .report_fd = fds[0],
         .status_fd = -1,
+        .tty_fd = -1,
         .started_ns = clock_now_ns(),
     };
     *ret_report_fd = fds[1];
@@ -73,6 +74,8 @@ void child_remove(struct child *child)
         close(child->report_fd);
     if (child->status_fd >= 0)
         close(child->status_fd);
+    if (child->tty_fd >= 0)
+        close(child->tty_fd);
     child->kind = CHILD_NONE;
 }
 

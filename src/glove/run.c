@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* glove/run.c - starting programs and sending them signals.
+/* glove/run.c - starting programs, sending them signals, their terminals.
  *
  * The glove prepares (pipes, vectors, report pipe), forks, and goes on with its work: whether exec
  * went well comes later, through the report pipe.  A run is known by the seq of its RUN.
@@ -10,6 +10,8 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/ioctl.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -49,10 +51,44 @@ static int channels_open(struct launch *launch)
     return 0;
 }
 
+/* Characters of more than one byte are erased whole.  The size comes last: it cannot fail for a
+ * terminal that is there. */
+static int tty_prepare(int fd, uint32_t rows, uint32_t cols)
+{
+    struct winsize size = { .ws_row = (uint16_t)rows, .ws_col = (uint16_t)cols };
+    struct termios modes;
+
+    if (tcgetattr(fd, &modes) < 0)
+        return -errno;
+    modes.c_iflag |= IUTF8;
+    if (tcsetattr(fd, TCSANOW, &modes) < 0 || ioctl(fd, TIOCSWINSZ, &size) < 0)
+        return -errno;
+    return 0;
+}
+
+static int tty_open(struct launch *launch)
+{
+    const struct setup *setup = &launch->glove->setup;
+    int r;
+
+    launch->step = GLOVE_STEP_PIPE;
+    r = channel_tty(&launch->glove->channels, launch->channels[0], launch->channels[1], setup->uid,
+                    setup->gid, &launch->stdio[0]);
+    if (r == 0)
+        r = tty_prepare(launch->stdio[0], launch->msg->rows, launch->msg->cols);
+    for (int i = 1; r == 0 && i < 3; i++) {
+        launch->stdio[i] = fcntl(launch->stdio[0], F_DUPFD_CLOEXEC, 3);
+        r = launch->stdio[i] < 0 ? -errno : 0;
+    }
+    return r;
+}
+
 static int stdio_open(struct launch *launch)
 {
     const struct setup *setup = &launch->glove->setup;
 
+    if (launch->msg->flags & RUN_FLAG_TTY)
+        return tty_open(launch);
     launch->step = GLOVE_STEP_PIPE;
     for (int i = 0; i < 3; i++) {
         int r = 0;
@@ -80,12 +116,28 @@ static void vector_fill(const struct wire_strs *strs, const char **vector)
     *vector = NULL;
 }
 
+#define RUN_FLAGS ((uint32_t)(RUN_FLAG_GROUP | RUN_FLAG_APART | RUN_FLAG_TTY))
+
+static bool is_size(uint32_t rows, uint32_t cols)
+{
+    return rows <= UINT16_MAX && cols <= UINT16_MAX;
+}
+
+/* A program in a namespace of its own is not the leader of its session. */
+static bool is_good_tty(const struct msg_run *msg)
+{
+    return msg->in && msg->out && !msg->err && !(msg->flags & RUN_FLAG_APART) &&
+           is_size(msg->rows, msg->cols);
+}
+
 static int check(struct launch *launch)
 {
     const struct msg_run *msg = launch->msg;
 
     launch->step = GLOVE_STEP_REQUEST;
-    if (msg->argv.count == 0 || msg->flags & ~(uint32_t)(RUN_FLAG_GROUP | RUN_FLAG_APART))
+    if (msg->argv.count == 0 || msg->flags & ~RUN_FLAGS)
+        return -EINVAL;
+    if (msg->flags & RUN_FLAG_TTY && !is_good_tty(msg))
         return -EINVAL;
     if (msg->flags & RUN_FLAG_APART && !(launch->glove->setup.flags & SETUP_FLAG_APART))
         return -EPERM;
@@ -123,6 +175,7 @@ static int fork_program(struct launch *launch, struct child *child, int report_f
         .n_group_fds = launch->msg->n_fds - has_group,
         .hidden = &launch->msg->hidden,
         .stdio = { launch->stdio[0], launch->stdio[1], launch->stdio[2] },
+        .has_tty = launch->msg->flags & RUN_FLAG_TTY,
         .report_fd = report_fd,
         .status_fd = status_fd,
     };
@@ -157,6 +210,16 @@ static int status_pipe(const struct launch *launch, struct child *child, int *re
     return 0;
 }
 
+/* A terminal that nobody has open has ended for its reader, and a program may close it and open
+ * /dev/tty later. */
+static int tty_hold(const struct launch *launch, struct child *child)
+{
+    if (!(launch->msg->flags & RUN_FLAG_TTY))
+        return 0;
+    child->tty_fd = fcntl(launch->stdio[0], F_DUPFD_CLOEXEC, 3);
+    return child->tty_fd < 0 ? -errno : 0;
+}
+
 static int start(struct launch *launch)
 {
     cleanup_close int report_fd = -1;
@@ -172,6 +235,8 @@ static int start(struct launch *launch)
     if (!child)
         return -EAGAIN;
     r = status_pipe(launch, child, &status_fd);
+    if (r == 0)
+        r = tty_hold(launch, child);
     if (r == 0)
         r = fork_program(launch, child, report_fd, status_fd);
     if (r < 0)
@@ -243,6 +308,21 @@ int run_signal(struct glove *glove, const void *msg)
         return link_error(&glove->link, request->seq, EINVAL, GLOVE_STEP_REQUEST);
     /* It has no group of its own before its setsid. */
     if (kill(-child->pid, (int)request->signo) < 0 && kill(child->pid, (int)request->signo) < 0)
+        return link_error(&glove->link, request->seq, errno, GLOVE_STEP_REQUEST);
+    return link_ok(&glove->link, request->seq, 0);
+}
+
+int run_resize(struct glove *glove, const void *msg)
+{
+    const struct msg_resize *request = msg;
+    const struct child *child = child_find(glove, CHILD_RUN, request->run);
+    struct winsize size = { .ws_row = (uint16_t)request->rows, .ws_col = (uint16_t)request->cols };
+
+    if (!child || child->tty_fd < 0)
+        return link_error(&glove->link, request->seq, child ? ENOTTY : ESRCH, GLOVE_STEP_REQUEST);
+    if (!is_size(request->rows, request->cols))
+        return link_error(&glove->link, request->seq, EINVAL, GLOVE_STEP_REQUEST);
+    if (ioctl(child->tty_fd, TIOCSWINSZ, &size) < 0)
         return link_error(&glove->link, request->seq, errno, GLOVE_STEP_REQUEST);
     return link_ok(&glove->link, request->seq, 0);
 }

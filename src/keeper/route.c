@@ -22,6 +22,7 @@ union message {
     struct msg_credit credit;
     struct msg_run run;
     struct msg_signal signal;
+    struct msg_resize resize;
     struct msg_kill kill;
     struct msg_put put;
     struct msg_get get;
@@ -312,6 +313,13 @@ static int on_signal(struct keeper *k, struct keeper_client *c, union message *m
     return forward(k, c, MSG_SIGNAL, &msg->signal.seq, msg);
 }
 
+static int on_resize(struct keeper *k, struct keeper_client *c, union message *msg)
+{
+    if (!name_run(k, c, &msg->resize.run))
+        return refuse(c, msg->resize.seq, ESRCH);
+    return forward(k, c, MSG_RESIZE, &msg->resize.seq, msg);
+}
+
 /* One that is not known any more has left nothing that could be found. */
 static int on_kill(struct keeper *k, struct keeper_client *c, union message *msg)
 {
@@ -376,10 +384,10 @@ static const struct {
     uint8_t type;
     int (*handle)(struct keeper *k, struct keeper_client *c, union message *msg);
 } requests[] = {
-    { MSG_HELLO, on_hello },   { MSG_RUN, on_run },     { MSG_SIGNAL, on_signal },
-    { MSG_KILL, on_kill },     { MSG_PUT, on_put },     { MSG_GET, on_get },
-    { MSG_PING, on_ping },     { MSG_USAGE, on_usage }, { MSG_LIST, on_list },
-    { MSG_REMOVE, on_remove },
+    { MSG_HELLO, on_hello },   { MSG_RUN, on_run },       { MSG_SIGNAL, on_signal },
+    { MSG_KILL, on_kill },     { MSG_PUT, on_put },       { MSG_GET, on_get },
+    { MSG_PING, on_ping },     { MSG_USAGE, on_usage },   { MSG_LIST, on_list },
+    { MSG_REMOVE, on_remove }, { MSG_RESIZE, on_resize },
 };
 
 /* A request that was refused has no route: what was sent right behind it is thrown away. */

@@ -102,6 +102,7 @@ static int run_step(struct execution *x, const char *name, const char *const *ar
 {
     const struct run_request *request = x->request;
     struct run_step *step = &x->result->steps[x->result->n_steps];
+    const struct run_tty *tty = has_input ? request->tty : NULL;
     struct box_run_end end;
     struct box_run_spec spec = {
         .argv = argv,
@@ -112,6 +113,8 @@ static int run_step(struct execution *x, const char *name, const char *const *ar
         .output = on_output,
         .user = x,
         .sinks = request->keeps_output ? NULL : request->sinks,
+        .has_tty = tty,
+        .events = has_input ? request->events : NULL,
     };
     struct run_env env;
     int r = run_env_make(&env, box_path(x->box), request->workdir, extra_env, request->env);
@@ -121,7 +124,11 @@ static int run_step(struct execution *x, const char *name, const char *const *ar
     spec.env = env.list;
     step->name = name;
     step->begin = out_log_mark(x->result->log);
+    if (tty)
+        tty->begin(tty->user, &spec.rows, &spec.cols);
     r = box_run(x->box, &spec, &end, err);
+    if (tty)
+        tty->end(tty->user);
     run_env_clear(&env);
     if (r < 0)
         return r;

@@ -15,6 +15,7 @@
 #include "run/verdict.h"
 
 struct box;
+struct box_events;
 struct box_run_end;
 struct box_spec;
 struct gb_err;
@@ -34,6 +35,13 @@ struct run_input {
 struct run_output {
     const char *target;
     const char *host;
+};
+
+/* A terminal of the caller's that the program's own terminal stands for while it runs. */
+struct run_tty {
+    void (*begin)(void *user, uint32_t *ret_rows, uint32_t *ret_cols);
+    void (*end)(void *user);
+    void *user;
 };
 
 struct run_request {
@@ -56,6 +64,8 @@ struct run_request {
     bool lists_files; /* names of new and changed files in the result */
     int stdin_fd;
     int cancel_fd;
+    const struct run_tty *tty;       /* NULL: none; stdin_fd is its input */
+    const struct box_events *events; /* of the last step; NULL: none */
     bool leaves_box;   /* the caller ends with the run: the box is removed without waiting for it */
     bool keeps_output; /* the output is wanted in the result, not only as it comes */
     const int *sinks;  /* NULL, or by stream: a pipe for output that is not kept, or -1 */

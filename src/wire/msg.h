@@ -15,7 +15,7 @@
 #include "wire/frame.h"
 
 #define WIRE_MAGIC   0x784f6247u /* "GbOx" */
-#define WIRE_VERSION 1u
+#define WIRE_VERSION 2u
 
 /* Who may send a message. */
 enum msg_direction {
@@ -88,6 +88,7 @@ enum setup_flags {
 enum run_flags {
     RUN_FLAG_GROUP = 1 << 0, /* the first descriptor is a v2 group to be born in */
     RUN_FLAG_APART = 1 << 1, /* a pid and mount namespace of its own */
+    RUN_FLAG_TTY = 1 << 2,   /* in and out, both given, are one terminal; err is 0 */
 };
 
 enum counts_flags {

@@ -662,6 +662,7 @@ static void nobody_ends_the_runs_of_another(void **state)
     struct msg_run run;
     struct msg_signal word = { .seq = 50, .signo = 9 };
     struct msg_kill kill = { .seq = 51 };
+    struct msg_resize size = { .seq = 52, .rows = 24, .cols = 80 };
     struct msg_error refusal;
     struct msg_ok ok;
 
@@ -671,11 +672,15 @@ static void nobody_ends_the_runs_of_another(void **state)
     client_greeted(&w, &c[1]);
     run = started(&w, &c[0], &(struct msg_run){ .seq = 4 });
     for (size_t i = 0; i < 2; i++) {
-        word.run = kill.run = i == 0 ? 4 : run.seq;
+        word.run = kill.run = size.run = i == 0 ? 4 : run.seq;
         peer_send(&c[1], MSG_SIGNAL, 0, 0, &word);
+        peer_send(&c[1], MSG_RESIZE, 0, 0, &size);
         peer_send(&c[1], MSG_KILL, 0, 0, &kill);
         assert_int_equal(world_turn(&w), 0);
         peer_expect(&c[1], MSG_ERROR, &refusal);
+        assert_int_equal(refusal.error, ESRCH);
+        peer_expect(&c[1], MSG_ERROR, &refusal);
+        assert_int_equal(refusal.seq, 52);
         assert_int_equal(refusal.error, ESRCH);
         peer_expect(&c[1], MSG_OK, &ok);
         assert_int_equal(ok.seq, 51);
