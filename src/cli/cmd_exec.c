@@ -31,6 +31,7 @@ struct given {
     struct text_list files;
     struct text_list outs;
     bool has_stdin;
+    bool has_tty;
     bool is_json;
     bool is_detached;
 };
@@ -45,6 +46,7 @@ static const struct opt options[] = {
     { OPT_TEXT, "workdir", 0, AT(workdir), "DIR", "where it runs in the box [/workspace]" },
     { OPT_LIST, "env", 0, AT(env), "NAME=VALUE", "set a variable" },
     { OPT_FLAG, "stdin", 0, AT(has_stdin), NULL, "let it read this command's stdin" },
+    { OPT_FLAG, "tty", 't', AT(has_tty), NULL, "give it this terminal: a shell, an editor" },
     { OPT_KEY, .key = KEY_TIMEOUT },
     { OPT_KEY, .key = KEY_CPU_TIME },
     { OPT_KEY, .key = KEY_MEMORY },
@@ -76,6 +78,7 @@ static const struct opt box_options[] = {
     { OPT_LIST, "env", 0, AT(env), "NAME=VALUE", "set a variable" },
     { OPT_FLAG, "detach", 'd', AT(is_detached), NULL, "do not wait for it: print its id" },
     { OPT_FLAG, "stdin", 0, AT(has_stdin), NULL, "let it read this command's stdin" },
+    { OPT_FLAG, "tty", 't', AT(has_tty), NULL, "give it this terminal: a shell, an editor" },
     { OPT_KEY, .key = KEY_TIMEOUT },
     { OPT_KEY, .key = KEY_CPU_TIME },
     { OPT_KEY, .key = KEY_MEMORY },
@@ -363,11 +366,16 @@ static int take_all(const struct given *given, const struct parsed *parsed, stru
     int r = choose_source(given, parsed, args, err);
 
     args->has_stdin = given->has_stdin;
+    args->has_tty = given->has_tty;
     args->is_json = given->is_json;
     args->is_detached = given->is_detached;
     args->begun_fd = -1;
     if (r == 0 && given->is_detached && (given->has_stdin || given->is_json))
         r = gb_fail(err, -EINVAL, GB_BLAME_CALLER, "-d excludes --stdin and --json");
+    if (r == 0 && given->has_tty &&
+        (given->has_stdin || given->is_json || given->is_detached || args->source == EXEC_STDIN))
+        r = gb_fail(err, -EINVAL, GB_BLAME_CALLER,
+                    "-t excludes -, --stdin, --json and -d: it takes the terminal whole");
     if (r == 0 && given->language)
         r = find_language(given->language, &args->language, err);
     if (r == 0)

@@ -69,6 +69,7 @@ struct exec_args {
     const char *workspace; /* a directory of the host that is copied in and back; NULL */
     bool has_stdin;        /* --stdin: the program reads ours */
     bool is_json;
+    bool has_tty;     /* -t: it has our terminal */
     bool is_detached; /* a process of its own does the run; this one tells its id */
     int begun_fd;     /* where the run's id is told once it is written down; -1 */
 };

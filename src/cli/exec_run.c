@@ -24,9 +24,11 @@
 #include "cli/box_user.h"
 #include "cli/command.h"
 #include "cli/exec_args.h"
+#include "cli/exec_session.h"
 #include "cli/signals.h"
 #include "cli/term.h"
 #include "cli/term_filter.h"
+#include "cli/tty_filter.h"
 #include "conf/box_spec.h"
 #include "conf/settings.h"
 #include "run/language.h"
@@ -50,9 +52,11 @@ struct sink {
 };
 
 struct printer {
-    struct sink sinks[3]; /* by stream */
-    bool is_mid_line;     /* the box wrote last where we write, and no end of a line */
-    int error;            /* of the write that failed */
+    struct sink sinks[3];  /* by stream */
+    const struct tty *tty; /* while it is raw the program draws on it */
+    struct tty_filter tty_filter;
+    bool is_mid_line; /* the box wrote last where we write, and no end of a line */
+    int error;        /* of the write that failed */
 };
 
 /* ---- output --------------------------------------------------------------------------------- */
@@ -65,7 +69,8 @@ static int print_output(void *user, int stream, const void *bytes, size_t len)
     cleanup_buf struct buf shown = BUF_INIT(SHOWN_MAX);
 
     if (sink->is_tty) {
-        int r = term_filter_add(&sink->filter, bytes, len, &shown);
+        int r = p->tty->is_raw ? tty_filter_add(&p->tty_filter, bytes, len, &shown)
+                               : term_filter_add(&sink->filter, bytes, len, &shown);
 
         if (r < 0)
             return r;
@@ -316,8 +321,8 @@ static int run_recorded(const struct exec_args *args, const struct settings *set
 }
 
 static int execute_kept(const struct exec_args *args, const struct settings *settings,
-                        const struct run_request *base, struct run_result *result,
-                        struct gb_err *err)
+                        const struct exec_session *session, const struct run_request *base,
+                        struct run_result *result, struct gb_err *err)
 {
     struct run_request request = *base;
     struct box_spec spec = *base->box;
@@ -331,7 +336,8 @@ static int execute_kept(const struct exec_args *args, const struct settings *set
     if (r < 0)
         return r;
     spec.backend = kept.box.receipt.backend;
-    spec.limits = kept_limits(settings, kept.box.receipt.limits);
+    spec.limits =
+        exec_session_limits(session, settings, kept_limits(settings, kept.box.receipt.limits));
     request.box = &spec;
     request.workdir = args->workdir ? args->workdir : kept.workdir;
     r = run_recorded(args, settings, &kept, &request, box, result, err);
@@ -340,8 +346,8 @@ static int execute_kept(const struct exec_args *args, const struct settings *set
 }
 
 static int execute(const struct exec_args *args, const struct settings *settings,
-                   struct printer *printer, int cancel_fd, struct run_result *result,
-                   struct gb_err *err)
+                   struct printer *printer, struct exec_session *session, int cancel_fd,
+                   struct run_result *result, struct gb_err *err)
 {
     struct box_spec spec = settings_box_spec(settings);
     const int sinks[3] = { -1, pipe_sink(&printer->sinks[1]), pipe_sink(&printer->sinks[2]) };
@@ -368,11 +374,13 @@ static int execute(const struct exec_args *args, const struct settings *settings
     };
     int r;
 
+    exec_session_join(session, &request);
     spec.workdir = args->workdir;
+    spec.limits = exec_session_limits(session, settings, spec.limits);
     if (args->language)
         settings_suit_language(settings, args->language, false, &spec);
     if (args->box || args->user)
-        return execute_kept(args, settings, &request, result, err);
+        return execute_kept(args, settings, session, &request, result, err);
     r = run_request(args, &request, NULL, result, err);
     if (r < 0 && misses_toolchain(settings, r))
         err->blame = GB_BLAME_CALLER;
@@ -419,13 +427,15 @@ int exec_run(const struct exec_args *args, const struct settings *settings, stru
 {
     struct run_result result = { 0 };
     struct printer printer;
+    cleanup_with(exec_session_close) struct exec_session session = { .events.fd = -1 };
     cleanup_close int signals = signals_open(err);
-    int r;
+    int r = signals < 0 ? signals : exec_session_open(args, &session, err);
 
-    if (signals < 0)
-        return signals;
+    if (r < 0)
+        return r;
     printer_init(&printer);
-    r = execute(args, settings, &printer, signals, &result, err);
+    printer.tty = &session.tty;
+    r = execute(args, settings, &printer, &session, signals, &result, err);
     /* Before there was a box to run in. */
     if (r < 0 && result.error.code == 0)
         result.error = *err;

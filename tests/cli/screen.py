@@ -76,16 +76,31 @@ class Screen:
         return any(part in frame for frame in self.frames)
 
 
+class Transcript:
+    """All that was sent, as it came."""
+
+    def __init__(self):
+        self.text = ""
+
+    def feed(self, text):
+        self.text += text
+
+
+def resize(fd, rows, columns):
+    fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+
 @contextlib.contextmanager
-def terminal(words, env, cwd, columns=100, **popen):
-    """A command whose stdin, stdout and stderr are a terminal: yields a Session."""
+def terminal(words, env, cwd, columns=100, screen=None, **popen):
+    """A command whose stdin, stdout and stderr are a terminal, its own: yields a Session."""
     ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    resize(theirs, 40, columns)
+    popen.setdefault("preexec_fn", lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
     popen.setdefault("stdout", theirs)
     process = subprocess.Popen(words, stdin=theirs, stderr=theirs, cwd=cwd, start_new_session=True,
                                env={**env, "TERM": "xterm-256color"}, **popen)
     os.close(theirs)
-    session = Session(ours, process, Screen(columns))
+    session = Session(ours, process, screen or Screen(columns))
     try:
         yield session
     finally:
