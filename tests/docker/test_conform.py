@@ -14,7 +14,7 @@ import pytest
 from lib import box, place as places, tap
 
 # The longest first: two workers share them.
-PROGRAMS = ["conform_life", "conform_run", "conform_files", "conform_limits", "conform_death"]
+PROGRAMS = ["conform_life", "conform_run", "conform_files", "conform_limits", "conform_death", "conform_tty"]
 
 # This machine's trees, run directory, spawner and groups.
 NOT_FOR_CONTAINERS = {
