@@ -364,7 +364,7 @@ def test_R08_a_flood_is_counted_and_not_kept(name, place):
 @pytest.mark.serial
 def test_R08_a_flood_that_is_streamed_costs_no_memory(place):
     size = max(FLOOD, 1 << 30)
-    words = box.command(f"head -c {size} /dev/zero", language="sh", as_json=False, timeout=120)
+    words = box.command(f"head -c {size} /dev/zero", language="sh", as_json=False, output_max="8g", timeout=120)
     process = subprocess.Popen(words, stdout=subprocess.PIPE, env=box.environment(), cwd=place.cwd)
     seen = len(process.stdout.read(1))
     first = resident(process.pid)
