@@ -16,12 +16,12 @@
 #include "base/num.h"
 #include "cli/box_news.h"
 #include "cli/box_open.h"
-#include "cli/box_record.h"
 #include "cli/command.h"
 #include "cli/term_filter.h"
 #include "json/writer.h"
 #include "run/kept_log.h"
 #include "run/kept_run.h"
+#include "run/record.h"
 
 #define TEXT_MAX (64 << 20)
 #define ID_SHOWN 10
@@ -147,7 +147,7 @@ static int runs_call(const struct call *call, struct gb_err *err)
     if (r == 0)
         r = box_call_find(&opened, args.user, err);
     if (r == 0) {
-        runs_fd = box_runs_open(&opened.settings, &opened.kept, err);
+        runs_fd = run_record_dir(opened.settings.state_dir, &opened.kept, err);
         r = runs_fd < 0 ? runs_fd : show_runs(runs_fd, args.is_json, err);
     }
     return r > 0 ? 0 : r;
@@ -292,7 +292,7 @@ static int show_logs(struct logs *logs, bool follows, struct gb_err *err)
 static int logs_of(const struct box_call *call, const struct logs_args *args, uint64_t cursor,
                    struct gb_err *err)
 {
-    cleanup_close int runs_fd = box_runs_open(&call->settings, &call->kept, err);
+    cleanup_close int runs_fd = run_record_dir(call->settings.state_dir, &call->kept, err);
     cleanup_close int news_fd = runs_fd < 0 ? -1 : box_news_open(runs_fd);
     cleanup_free struct logs *logs = calloc(1, sizeof(*logs));
     cleanup_kept_run struct kept_run run = { 0 };

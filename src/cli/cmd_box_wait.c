@@ -11,11 +11,11 @@
 #include "base/sys.h"
 #include "cli/box_news.h"
 #include "cli/box_open.h"
-#include "cli/box_record.h"
 #include "cli/command.h"
-#include "cli/events.h"
+#include "run/events.h"
 #include "run/kept_log.h"
 #include "run/kept_run.h"
+#include "run/record.h"
 
 struct wait_args {
     const char *user;
@@ -51,7 +51,7 @@ static int open_run(const struct call *call, struct wait_args *args, struct box_
         r = box_call_find(opened, args->user, err);
     if (r != 0)
         return r;
-    *ret_runs_fd = box_runs_open(&opened->settings, &opened->kept, err);
+    *ret_runs_fd = run_record_dir(opened->settings.state_dir, &opened->kept, err);
     return *ret_runs_fd < 0 ? *ret_runs_fd
                             : kept_run_find(*ret_runs_fd, opened->operands[0], ret, err);
 }
@@ -134,7 +134,7 @@ static int end_run(int runs_fd, int pidfd, struct kept_run *run, struct gb_err *
 
 static int signal_run(int pidfd, uint32_t signo, const struct kept_run *run, struct gb_err *err)
 {
-    int r = events_ask_signal(pidfd, signo);
+    int r = run_events_ask_signal(pidfd, signo);
 
     return r < 0 ? gb_fail(err, r, GB_BLAME_HOST, "run %s: %s", run->id, strerror(-r)) : 0;
 }

@@ -20,20 +20,20 @@
 #include "base/id.h"
 #include "box/box.h"
 #include "box/kept.h"
-#include "cli/box_record.h"
 #include "cli/box_user.h"
 #include "cli/command.h"
 #include "cli/exec_args.h"
 #include "cli/exec_session.h"
-#include "cli/signals.h"
 #include "cli/term.h"
 #include "cli/term_filter.h"
 #include "cli/tty_filter.h"
 #include "conf/box_spec.h"
 #include "conf/settings.h"
 #include "run/language.h"
+#include "run/record.h"
 #include "run/result.h"
 #include "run/run.h"
+#include "run/signals.h"
 
 /* Kept per piece when the terminal is protected; a piece grows at most fourfold. */
 #define SHOWN_MAX (1 << 20)
@@ -264,7 +264,7 @@ static struct limits kept_limits(const struct settings *settings, struct limits 
 
 /* The output of a run in a box that lives on goes to its log, and on to where it went anyway. */
 struct recorder {
-    struct box_record record;
+    struct run_record record;
     const struct run_request *base;
 };
 
@@ -273,7 +273,7 @@ static int record_output(void *user, int stream, const void *bytes, size_t len)
     struct recorder *recorder = user;
     const struct run_request *base = recorder->base;
 
-    box_record_add(&recorder->record, stream, bytes, len);
+    run_record_add(&recorder->record, stream, bytes, len);
     return base->output ? base->output(base->user, stream, bytes, len) : 0;
 }
 
@@ -288,13 +288,20 @@ static void tell_begun(int fd, const char *id)
         (void)dup2(null_fd, STDERR_FILENO);
 }
 
-/* What glovebox has to say of a run belongs to its log too. */
-static void record_failure(struct box_record *record, const struct gb_err *err)
+/* "python: print(1)", "sh -c exit": as much of it as fits. */
+static void describe(const struct exec_args *args, char *ret, size_t size)
 {
-    char line[sizeof(err->msg) + 16];
-    int n = snprintf(line, sizeof(line), "glovebox: %s\n", err->msg);
+    size_t len = 0;
 
-    box_record_add(record, OUT_STDERR, line, (size_t)n);
+    ret[0] = '\0';
+    if (args->language && args->source == EXEC_FILE)
+        len = (size_t)snprintf(ret, size, "%s", args->name);
+    else if (args->language)
+        len = (size_t)snprintf(ret, size, "%s: %.*s", args->language->name,
+                               (int)(args->code_len < size ? args->code_len : size),
+                               args->code_len ? args->code : "");
+    for (size_t i = 0; i < args->n_args && len < size; i++)
+        len += (size_t)snprintf(ret + len, size - len, "%s%s", len ? " " : "", args->args[i]);
 }
 
 static int run_recorded(const struct exec_args *args, const struct settings *settings,
@@ -303,8 +310,11 @@ static int run_recorded(const struct exec_args *args, const struct settings *set
 {
     struct run_request request = *base;
     struct recorder recorder = { .base = base };
-    int r = box_record_begin(&recorder.record, settings, kept, args, err);
+    char command[sizeof(recorder.record.command)];
+    int r;
 
+    describe(args, command, sizeof(command));
+    r = run_record_begin(&recorder.record, settings->state_dir, kept, command, err);
     if (r < 0)
         return r;
     if (args->begun_fd >= 0)
@@ -315,8 +325,8 @@ static int run_recorded(const struct exec_args *args, const struct settings *set
     request.user = &recorder;
     r = run_request(args, &request, box, result, err);
     if (r < 0)
-        record_failure(&recorder.record, &result->error);
-    box_record_end(&recorder.record, result);
+        run_record_failure(&recorder.record, &result->error);
+    run_record_end(&recorder.record, result);
     return r;
 }
 
@@ -427,7 +437,7 @@ int exec_run(const struct exec_args *args, const struct settings *settings, stru
 {
     struct run_result result = { 0 };
     struct printer printer;
-    cleanup_with(exec_session_close) struct exec_session session = { .events.fd = -1 };
+    cleanup_with(exec_session_close) struct exec_session session = { .events.source.fd = -1 };
     cleanup_close int signals = signals_open(err);
     int r = signals < 0 ? signals : exec_session_open(args, &session, err);
 

@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "cli/events.h"
 #include "cli/exec_args.h"
 #include "conf/settings.h"
+#include "run/events.h"
 
 #define TERM_NAME_MAX 64
 
@@ -47,29 +47,29 @@ int exec_session_open(const struct exec_args *args, struct exec_session *ret, st
 {
     int r = 0;
 
-    *ret = (struct exec_session){ .has_tty = args->has_tty, .events.fd = -1 };
+    *ret = (struct exec_session){ .has_tty = args->has_tty, .events.source.fd = -1 };
     if (args->has_tty)
         r = tty_open(&ret->tty, err);
     if (r == 0 && args->has_tty)
         r = take_term(args, ret, err);
     ret->run_tty = (struct run_tty){ .begin = tty_begin, .end = tty_end, .user = &ret->tty };
     if (r == 0 && (args->has_tty || args->box || args->user))
-        r = events_open(args->has_tty, &ret->events, err);
+        r = run_events_open(&ret->events, args->has_tty ? tty_size : NULL, err);
     return r;
 }
 
 void exec_session_close(struct exec_session *session)
 {
-    if (session->events.fd >= 0)
-        close(session->events.fd);
+    if (session->events.source.fd >= 0)
+        close(session->events.source.fd);
     free(session->env);
     free(session->term);
 }
 
 void exec_session_join(struct exec_session *session, struct run_request *request)
 {
-    if (session->events.fd >= 0)
-        request->events = &session->events;
+    if (session->events.source.fd >= 0)
+        request->events = &session->events.source;
     if (!session->has_tty)
         return;
     request->tty = &session->run_tty;

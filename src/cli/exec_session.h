@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "box/box.h"
 #include "cli/tty.h"
+#include "run/events.h"
 #include "run/run.h"
 
 struct exec_args;
@@ -18,7 +18,7 @@ struct exec_session {
     bool has_tty;
     struct tty tty;
     struct run_tty run_tty;
-    struct box_events events; /* fd -1: none */
+    struct run_events events; /* source.fd -1: none */
     const char **env;         /* the caller's, with our TERM */
     char *term;
 };

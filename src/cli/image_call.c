@@ -9,9 +9,9 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "cli/signals.h"
 #include "engine/endpoint.h"
 #include "engine/engine.h"
+#include "run/signals.h"
 
 int image_call_open(const struct call *call, struct image_call *ret, struct gb_err *err)
 {

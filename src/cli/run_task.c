@@ -26,7 +26,6 @@
 #include "cli/run_deliver.h"
 #include "cli/run_session.h"
 #include "cli/run_tell.h"
-#include "cli/signals.h"
 #include "cli/strings.h"
 #include "cli/term.h"
 #include "conf/box_spec.h"
@@ -36,6 +35,7 @@
 #include "json/writer.h"
 #include "model/model.h"
 #include "model/probe.h"
+#include "run/signals.h"
 
 #define DOCUMENT_MAX (64 << 20)
 #define EVENT_MAX    (32 << 20)

@@ -1,26 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/box_record.c - a run in a box that lives on, written down as it goes. */
-#include "cli/box_record.h"
+/* run/record.c - a run in a box that lives on, written down as it goes. */
+#include "run/record.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "box/kept.h"
-#include "cli/exec_args.h"
-#include "conf/settings.h"
 #include "run/kept_log.h"
 #include "run/kept_run.h"
-#include "run/language.h"
 #include "run/result.h"
 
-int box_runs_open(const struct settings *settings, const struct kept *kept, struct gb_err *err)
+int run_record_dir(const char *state_dir, const struct kept *kept, struct gb_err *err)
 {
-    cleanup_close int dir = kept_dir(settings->state_dir, kept, err);
+    cleanup_close int dir = kept_dir(state_dir, kept, err);
     int fd;
 
     if (dir < 0)
@@ -29,31 +25,16 @@ int box_runs_open(const struct settings *settings, const struct kept *kept, stru
     return fd < 0 ? gb_fail_sys(err, "the runs of box %s", kept->id) : fd;
 }
 
-/* "python: print(1)", "sh -c exit": as much of it as fits. */
-static void describe(const struct exec_args *args, char *ret, size_t size)
-{
-    size_t len = 0;
-
-    if (args->language && args->source == EXEC_FILE)
-        len = (size_t)snprintf(ret, size, "%s", args->name);
-    else if (args->language)
-        len = (size_t)snprintf(ret, size, "%s: %.*s", args->language->name,
-                               (int)(args->code_len < size ? args->code_len : size),
-                               args->code_len ? args->code : "");
-    for (size_t i = 0; i < args->n_args && len < size; i++)
-        len += (size_t)snprintf(ret + len, size - len, "%s%s", len ? " " : "", args->args[i]);
-}
-
-int box_record_begin(struct box_record *ret, const struct settings *settings,
-                     const struct kept *kept, const struct exec_args *args, struct gb_err *err)
+int run_record_begin(struct run_record *ret, const char *state_dir, const struct kept *kept,
+                     const char *command, struct gb_err *err)
 {
     int r;
 
-    *ret = (struct box_record){ .started_ms = kept_run_now_ms() };
-    ret->runs_fd = box_runs_open(settings, kept, err);
+    *ret = (struct run_record){ .started_ms = kept_run_now_ms() };
+    ret->runs_fd = run_record_dir(state_dir, kept, err);
     if (ret->runs_fd < 0)
         return ret->runs_fd;
-    describe(args, ret->command, sizeof(ret->command));
+    (void)snprintf(ret->command, sizeof(ret->command), "%s", command);
     r = id_make('r', ret->id);
     if (r < 0)
         r = gb_fail(err, r, GB_BLAME_HOST, "drawing a name for the run: %s", strerror(-r));
@@ -69,13 +50,21 @@ int box_record_begin(struct box_record *ret, const struct settings *settings,
     return r;
 }
 
-void box_record_add(struct box_record *record, int stream, const void *bytes, size_t len)
+void run_record_add(struct run_record *record, int stream, const void *bytes, size_t len)
 {
     kept_log_add(record->log, (unsigned)stream, bytes, len);
 }
 
+void run_record_failure(struct run_record *record, const struct gb_err *failure)
+{
+    char line[sizeof(failure->msg) + 16];
+    int n = snprintf(line, sizeof(line), "glovebox: %s\n", failure->msg);
+
+    run_record_add(record, OUT_STDERR, line, (size_t)n);
+}
+
 /* In this order: whoever finds that nobody writes any more finds the verdict too. */
-void box_record_end(struct box_record *record, struct run_result *result)
+void run_record_end(struct run_record *record, struct run_result *result)
 {
     struct gb_err err = { 0 };
     int error = kept_log_error(record->log);

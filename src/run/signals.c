@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/signals.c - being told to end, as a descriptor. */
-#include "cli/signals.h"
+/* run/signals.c - being told to end, as a descriptor. */
+#include "run/signals.h"
 
 #include <signal.h>
 #include <sys/signalfd.h>

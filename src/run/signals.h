@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/signals.h - being told to end, as a descriptor. */
+/* run/signals.h - being told to end, as a descriptor. */
 #pragma once
 
 struct gb_err;
