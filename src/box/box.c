@@ -291,6 +291,18 @@ static int begin_without(const struct box_spec *spec, const struct box_ops *ops,
     return 0;
 }
 
+static int check_network(const struct box_spec *spec, const struct box_ops *ops, struct gb_err *err)
+{
+    bool has_ports = spec->ports && spec->ports[0].port;
+
+    if ((spec->has_network || has_ports) && !ops->has_bridge)
+        return gb_fail(err, -ENOTSUP, GB_BLAME_CALLER, "boxes of backend '%s' have no network",
+                       ops->name);
+    if (has_ports && !spec->has_network)
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "a box without a network has no ports");
+    return 0;
+}
+
 int box_begin(const struct box_spec *asked, struct box **ret, struct gb_err *err)
 {
     const struct box_ops *ops = box_backend(asked->backend, err);
@@ -304,6 +316,8 @@ int box_begin(const struct box_spec *asked, struct box **ret, struct gb_err *err
     if (!ops)
         return -EINVAL;
     r = limits_check(&asked->limits, err);
+    if (r == 0)
+        r = check_network(asked, ops, err);
     if (r < 0)
         return r;
     if (!asked->may_miss)

@@ -37,6 +37,13 @@ struct box_engine {
     const char *runtime;     /* "runsc"; NULL: the engine's own */
 };
 
+/* A port of the box that is one of the host's too. */
+struct box_port {
+    const char *port;      /* in the box, "3000/tcp"; NULL ends a list */
+    const char *host_ip;   /* "127.0.0.1" */
+    const char *host_port; /* "8080" */
+};
+
 /* What a caller wants.  Strings and vectors are the caller's and must outlive box_open(). */
 struct box_spec {
     const char *backend;             /* name of a row in backends.c */
@@ -51,6 +58,8 @@ struct box_spec {
     uint32_t uid_base;             /* native, as root: first id of boxes */
     uint64_t ttl_ms;               /* the box ends by itself so long after its start; 0: never */
     const struct box_file *seed;   /* a small file for the working directory, or NULL */
+    bool has_network;              /* the engine's own bridge, in place of the wall `net` */
+    const struct box_port *ports;  /* with has_network; may be NULL */
     int *ret_broken;               /* may be NULL; told on failure: the wall it was, or -1 */
 };
 
@@ -293,6 +302,7 @@ struct box_ops {
     bool shows_host;   /* programs are those of this machine */
     bool shares_ids;   /* other boxes have the same user ids: no limit can be set on them */
     bool is_held;      /* a keeper of its boxes is a process of ours: box_hold() */
+    bool has_bridge;   /* a spec may ask for a network, and for ports of the host */
     bool beats;        /* the link's end may go unnoticed: the glove is told that we live, and how
                         * long it may */
     /* File systems that have the disk limit each, NULL-terminated; a spec's workdir may be one

@@ -121,7 +121,8 @@ int kept_record_write(const struct kept *kept, struct buf *ret)
 /* The words of receipts, which outlive every record. */
 static const char *word_of(const char *text)
 {
-    static const char *const words[] = { "none", "host", "default", "v1", "v2", "run", "box" };
+    static const char *const words[] = { "none", "bridge", "host", "default",
+                                         "v1",   "v2",     "run",  "box" };
 
     for (size_t i = 0; i < N_ELEMENTS(words); i++)
         if (strcmp(words[i], text) == 0)

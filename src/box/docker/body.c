@@ -2,13 +2,15 @@
 /* box/docker/body.c - what a box is, in the words of a container.
  *
  * The body is made from a fixed template and the numbers of the limits; nothing that a request says
- * reaches it but the name of the image.
+ * reaches it but the name of the image, whether it has a network, and ports.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/err.h"
 #include "box/docker/docker.h"
 #include "engine/container.h"
 #include "engine/engine.h"
@@ -19,6 +21,9 @@
 #define GLOVE_PIDS   8
 
 #define SMALL_BYTES (16ULL << 20)
+
+/* The engine's own network, by the name that Docker and Podman both have for it. */
+#define BRIDGE "bridge"
 
 /* How long a container may exist without being started. */
 #define START_S 120
@@ -37,6 +42,7 @@ static const struct container_ulimit ulimits[] = {
     { 0 },
 };
 
+#define PORTS_MAX   64
 #define MOUNTS_MAX  8
 #define OPTIONS_MAX 96
 
@@ -75,6 +81,20 @@ static void fill_places(struct places *places, const struct box_spec *spec)
         add_place(places, spec->workdir, limits->disk_bytes, limits->inodes, "0755");
 }
 
+static int fill_ports(struct container_port ports[static PORTS_MAX + 1],
+                      const struct box_spec *spec, struct gb_err *err)
+{
+    const struct box_port *port = spec->ports;
+    size_t n = 0;
+
+    for (; port && port->port; port++) {
+        if (n == PORTS_MAX)
+            return gb_fail(err, -E2BIG, GB_BLAME_CALLER, "at most %d ports", PORTS_MAX);
+        ports[n++] = (struct container_port){ port->port, port->host_ip, port->host_port };
+    }
+    return 0;
+}
+
 /* When somebody may take it for left behind. */
 static void expiry(const struct box_spec *spec, char text[static 32])
 {
@@ -88,6 +108,7 @@ int docker_create(struct engine *engine, const struct box_spec *spec,
 {
     const struct limits *limits = &spec->limits;
     struct places places = { 0 };
+    struct container_port ports[PORTS_MAX + 1] = { 0 };
     char expires[32];
     char program[sizeof(DOCKER_GLOVE_DIR) + sizeof(glove->file)];
     const char *const entrypoint[] = { program, "-", NULL };
@@ -110,7 +131,7 @@ int docker_create(struct engine *engine, const struct box_spec *spec,
         .user = "0:0",
         .hostname = "box",
         .has_stdin = true,
-        .network_mode = "none",
+        .network_mode = spec->has_network ? BRIDGE : "none",
         .runtime = spec->engine->runtime,
         .ipc_mode = "private",
         .cgroupns_mode = "private",
@@ -129,8 +150,12 @@ int docker_create(struct engine *engine, const struct box_spec *spec,
         .tmpfs = places.pairs,
         .mounts = mounts,
         .ulimits = ulimits,
+        .ports = spec->has_network ? ports : NULL,
     };
+    int r = fill_ports(ports, spec, err);
 
+    if (r < 0)
+        return r;
     (void)snprintf(program, sizeof(program), DOCKER_GLOVE_DIR "/%s", glove->file);
     expiry(spec, expires);
     fill_places(&places, spec);

@@ -114,12 +114,14 @@ static int look(struct box *box, struct docker *docker, struct gb_err *err)
     return 0;
 }
 
-static void fill_receipt(struct box *box, const struct docker *docker)
+static void fill_receipt(struct box *box, const struct box_spec *spec, const struct docker *docker)
 {
     struct receipt *receipt = box_receipt_edit(box);
 
     receipt->walls = WALLS_ALL & ~NOT_OURS & ~(box_without(box) & 1u << WALL_LANDLOCK);
-    receipt->net = "none";
+    if (spec->has_network)
+        receipt->walls &= ~(1u << WALL_NET);
+    receipt->net = spec->has_network ? "bridge" : "none";
     receipt->seccomp = "default";
     receipt->groups = !docker_groups_are_seen(&docker->groups) ? NULL
                       : docker->groups.is_v2                   ? "v2"
@@ -160,7 +162,7 @@ static int docker_start(struct box *box, const struct box_spec *spec, int *ret_l
     if (r < 0)
         return r;
     docker_sweep(docker->engine);
-    fill_receipt(box, docker);
+    fill_receipt(box, spec, docker);
     *ret_link_fd = take_fd(&link_fd);
     return 0;
 }
@@ -365,6 +367,7 @@ const struct box_ops box_docker = {
     .can_miss = NOT_OURS | 1u << WALL_LANDLOCK,
     .shares_ids = true,
     .is_held = true,
+    .has_bridge = true,
     .beats = true,
     .disks = disks,
     .probe = docker_probe,
