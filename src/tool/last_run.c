@@ -18,6 +18,7 @@
 #include "run/result.h"
 #include "run/save.h"
 #include "tool/environment.h"
+#include "tool/image_cmd.h"
 #include "tool/tool.h"
 
 #define LOG_FILE "last_run.json"
@@ -91,6 +92,7 @@ int last_run_save(const struct tool_host *host, const struct environment *enviro
 struct logs_args {
     char *container_id;
     int64_t tail_lines;
+    bool image_cmd;
 };
 
 static const struct bind_field logs_fields[] = {
@@ -98,6 +100,9 @@ static const struct bind_field logs_fields[] = {
       .help = "The environment." },
     { "tail_lines", BIND_I64, offsetof(struct logs_args, tail_lines),
       .help = "Only the last lines of stdout and of stderr; default 0: all." },
+    { "image_cmd", BIND_BOOL, offsetof(struct logs_args, image_cmd),
+      .help = "The log of the image's own command (use_image_cmd); default false: where no "
+              "execute_code_block was done." },
     { 0 },
 };
 static const struct bind logs_bind = TOOL_BIND(logs_fields);
@@ -159,28 +164,40 @@ static int put_log(struct json_writer *w, const struct buf *text, int64_t tail_l
     return 0;
 }
 
+/* 1: nothing was run. */
+static int read_last(const struct tool_host *host, const struct environment *environment,
+                     struct buf *ret, struct gb_err *err)
+{
+    cleanup_close int dir = kept_dir(host->state_dir, &environment->kept, err);
+    cleanup_close int fd = dir < 0 ? -1 : openat(dir, LOG_FILE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    int r;
+
+    if (dir < 0)
+        return dir;
+    if (fd < 0 && errno == ENOENT)
+        return 1;
+    r = fd < 0 ? -errno : file_read(fd, ret);
+    return r < 0 ? gb_fail(err, r, GB_BLAME_HOST, "invalid last run data: %s", strerror(-r)) : 0;
+}
+
 static int logs(struct tool_call *call, void *bound, struct gb_err *err)
 {
     const struct logs_args *args = bound;
     cleanup_environment struct environment found = { 0 };
     cleanup_buf struct buf text = BUF_INIT(TOOL_ANSWER_MAX);
-    cleanup_close int dir = -1;
-    cleanup_close int fd = -1;
     int r = environment_find(call->host, args->container_id, &found, err);
 
     if (r < 0)
         return r;
-    dir = kept_dir(call->host->state_dir, &found.kept, err);
-    if (dir < 0)
-        return dir;
-    fd = openat(dir, LOG_FILE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0 && errno == ENOENT)
+    r = args->image_cmd ? 1 : read_last(call->host, &found, &text, err);
+    if (r > 0)
+        r = image_cmd_text(call->host, &found, &text, err);
+    if (r > 0)
         return gb_fail(err, -ENOENT, GB_BLAME_CALLER,
-                       "no previous execution log found (run execute_code_block first)");
-    r = fd < 0 ? -errno : file_read(fd, &text);
-    if (r < 0)
-        return gb_fail(err, r, GB_BLAME_HOST, "invalid last run data: %s", strerror(-r));
-    return put_log(call->answer, &text, args->tail_lines, err);
+                       args->image_cmd ? "the environment was made without use_image_cmd"
+                                       : "no previous execution log found (run "
+                                         "execute_code_block first)");
+    return r < 0 ? r : put_log(call->answer, &text, args->tail_lines, err);
 }
 
 const struct tool tool_get_container_logs = {

@@ -2,7 +2,7 @@
 /* tool/runtime.c - create_runtime_env and cleanup_env. */
 #include <ctype.h>
 #include <errno.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -10,6 +10,8 @@
 #include "base/num.h"
 #include "json/writer.h"
 #include "tool/environment.h"
+#include "tool/image_cmd.h"
+#include "tool/ports.h"
 #include "tool/tool.h"
 
 #define MEMORY_BYTES     (UINT64_C(512) << 20)
@@ -18,7 +20,9 @@
 #define TTL_MAX_S        4233600 /* 49 days */
 #define DEPENDENCIES_MAX 200
 #define DEPENDENCY_MAX   200
+#define RUN_MAX_MS       86400000 /* the longest that a run may take */
 #define IMAGE_HOST       "host"
+#define IMAGE_DEFAULT    "python:3.11-slim"
 
 /* ---- create_runtime_env --------------------------------------------------------------------- */
 
@@ -38,13 +42,14 @@ struct create_args {
 
 #define AT(field) offsetof(struct create_args, field)
 static const struct bind_field create_fields[] = {
-    { "image", BIND_STR, AT(image), .help = "Image; default: the configured one." },
+    { "image", BIND_STR, AT(image),
+      .help = "Image; default: the configured one, or " IMAGE_DEFAULT " in a container." },
     { "dependencies", BIND_STRS, AT(dependencies),
       .help = "Packages to install; need network: true." },
     { "env_vars", BIND_PAIRS, AT(env_vars), .help = "Variables of every run." },
     { "network", BIND_BOOL, AT(network), .help = "Network in the environment; default false." },
     { "port_bindings", BIND_PAIRS, AT(port_bindings),
-      .help = "Port in the environment to port of the host, on 127.0.0.1." },
+      .help = "Port in the environment to port of the host, on 127.0.0.1; need network: true." },
     { "use_image_cmd", BIND_BOOL, AT(use_image_cmd),
       .help = "Start the image's own command; default false." },
     { "memory", BIND_STR, AT(memory), .help = "Such as 256m; default 512m." },
@@ -99,59 +104,59 @@ static int check_variables(const struct create_args *args, struct gb_err *err)
     return 0;
 }
 
-/* "3000", "3000/tcp". */
-static bool is_box_port(const char *text)
+/* What a backend does not do is refused; to leave it out silently would be a lie. */
+static int check_possible(const struct create_args *args, const struct box_ops *ops,
+                          struct gb_err *err)
 {
-    char digits[6];
-    size_t len = strcspn(text, "/");
-    uint64_t port;
+    bool has_ports = args->port_bindings && args->port_bindings[0];
+    const char *what = args->network && !ops->has_bridge        ? "network"
+                       : has_ports && !ops->has_bridge          ? "port_bindings"
+                       : args->use_image_cmd && ops->shows_host ? "use_image_cmd"
+                                                                : NULL;
 
-    if (len >= sizeof(digits))
-        return false;
-    memcpy(digits, text, len);
-    digits[len] = '\0';
-    return num_parse_u64(digits, 1, 65535, &port) == 0 &&
-           (!text[len] || strcmp(text + len, "/tcp") == 0 || strcmp(text + len, "/udp") == 0);
-}
-
-static int check_ports(const struct create_args *args, struct gb_err *err)
-{
-    uint64_t port;
-
-    for (char **at = args->port_bindings; at && at[0]; at += 2)
-        if (!is_box_port(at[0]) || num_parse_u64(at[1], 1, 65535, &port) < 0)
-            return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
-                           "port_bindings: '%.40s' to '%.40s' are no two ports", at[0], at[1]);
+    if (what)
+        return gb_fail(err, -ENOTSUP, GB_BLAME_CALLER,
+                       "%s: environments of backend '%s' do not have that" GB_REMEDY
+                       "GLOVEBOX_BACKEND=docker has it",
+                       what, ops->name);
+    if (has_ports && !args->network)
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
+                       "port_bindings: an environment without a network has no ports" GB_REMEDY
+                       "set network to true, too");
+    if (args->dependencies && args->dependencies[0])
+        return gb_fail(err, -ENOTSUP, GB_BLAME_CALLER,
+                       "dependencies: environments of backend '%s' do not install any" GB_REMEDY
+                       "build an image that has them: prepare_build_context, "
+                       "build_image_from_context",
+                       ops->name);
+    if (!ops->keep && !ops->is_held)
+        return gb_fail(err, -ENOTSUP, GB_BLAME_CALLER, "boxes of backend '%s' cannot live on",
+                       ops->name);
     return 0;
 }
 
-/* What no backend does yet is refused; to leave it out silently would be a lie. */
-static int check_possible(const struct create_args *args, const struct box_spec *box,
-                          struct gb_err *err)
+/* What the request says, else the operator's, else the tools' own. */
+static int choose_image(const struct create_args *args, const struct box_ops *ops,
+                        struct box_spec *box, struct gb_err *err)
 {
-    const struct box_ops *ops = box_backend(box->backend, err);
-    const char *what = args->network                                   ? "network"
-                       : args->port_bindings && args->port_bindings[0] ? "port_bindings"
-                       : args->use_image_cmd                           ? "use_image_cmd"
-                                                                       : NULL;
-
-    if (!ops)
-        return -EINVAL;
-    if (what)
-        return gb_fail(err, -ENOTSUP, GB_BLAME_CALLER,
-                       "%s: environments of backend '%s' do not have that", what, ops->name);
-    if (ops->shows_host && strcmp(box->image, IMAGE_HOST) != 0)
+    if (args->image && !args->image[strspn(args->image, " \t\r\n")])
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "image name is required");
+    if (args->image)
+        box->image = args->image;
+    else if (!ops->shows_host && strcmp(box->image, IMAGE_HOST) == 0)
+        box->image = IMAGE_DEFAULT;
+    if (ops->shows_host == (strcmp(box->image, IMAGE_HOST) == 0))
+        return 0;
+    if (ops->shows_host)
         return gb_fail(err, -ENOTSUP, GB_BLAME_CALLER,
                        "image '%.100s': backend '%s' has only the image '" IMAGE_HOST
                        "', this machine's own programs" GB_REMEDY "say \"image\": \"" IMAGE_HOST
                        "\"",
                        box->image, ops->name);
-    if (!ops->shows_host && strcmp(box->image, IMAGE_HOST) == 0)
-        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "image name is required");
-    if (!ops->keep && !ops->is_held)
-        return gb_fail(err, -ENOTSUP, GB_BLAME_CALLER, "boxes of backend '%s' cannot live on",
-                       ops->name);
-    return 0;
+    return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
+                   "image '" IMAGE_HOST "': backend '%s' has images of its engine only" GB_REMEDY
+                   "name one, such as \"" IMAGE_DEFAULT "\"",
+                   ops->name);
 }
 
 static int size_of(const char *key, const char *text, uint64_t *ret, struct gb_err *err)
@@ -183,15 +188,54 @@ static int limits_of(const struct create_args *args, const struct limits *most, 
     return limits_check(ret, err);
 }
 
-static int check(const struct create_args *args, const struct box_spec *box, struct gb_err *err)
+static int check(const struct create_args *args, struct box_spec *box, struct box_port **ret_ports,
+                 struct gb_err *err)
 {
-    int r = check_dependencies(args, err);
+    const struct box_ops *ops = box_backend(box->backend, err);
+    int r = ops ? check_dependencies(args, err) : -EINVAL;
 
     if (r == 0)
         r = check_variables(args, err);
     if (r == 0)
-        r = check_ports(args, err);
-    return r < 0 ? r : check_possible(args, box, err);
+        r = ports_parse(args->port_bindings, ret_ports, err);
+    if (r == 0)
+        r = check_possible(args, ops, err);
+    return r < 0 ? r : choose_image(args, ops, box, err);
+}
+
+/* The remedy of an engine that lacks the image is a tool here. */
+static int tell_absent(int code, const char *image, struct gb_err *err)
+{
+    char remedy[160];
+
+    if (code != -ENOENT || !err || strcmp(image, IMAGE_HOST) == 0)
+        return code;
+    (void)snprintf(remedy, sizeof(remedy), "fetch it first: pull_image {\"image\": \"%.100s\"}",
+                   image);
+    err->msg[gb_err_len(err)] = '\0';
+    gb_add_remedy(err, remedy);
+    return code;
+}
+
+static int make(struct tool_call *call, const struct environment_spec *spec, bool uses_image_cmd,
+                struct environment *ret, struct gb_err *err)
+{
+    cleanup_image_cmd struct image_cmd cmd = { 0 };
+    uint64_t wall_ms = spec->ttl_ms < RUN_MAX_MS ? spec->ttl_ms : RUN_MAX_MS;
+    struct gb_err ignored = { 0 };
+    int r = 0;
+
+    if (uses_image_cmd)
+        r = image_cmd_find(call, spec->box->image, &cmd, err);
+    if (r == 0)
+        r = environment_make(call->host, spec, ret, err);
+    if (r < 0)
+        return tell_absent(r, spec->box->image, err);
+    if (uses_image_cmd)
+        r = image_cmd_start(call->host, ret, &cmd, wall_ms, err);
+    if (r < 0)
+        (void)environment_remove(call->host, ret, true, &ignored);
+    return r;
 }
 
 static int create(struct tool_call *call, void *bound, struct gb_err *err)
@@ -199,21 +243,20 @@ static int create(struct tool_call *call, void *bound, struct gb_err *err)
     const struct create_args *args = bound;
     struct box_spec box = *call->host->box;
     struct environment_spec spec = { .box = &box, .variables = args->env_vars };
+    cleanup_with(ports_free) struct box_port *ports = NULL;
     cleanup_environment struct environment made = { 0 };
     int r;
 
-    if (args->image && !args->image[strspn(args->image, " \t\r\n")])
-        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "image name is required");
-    if (args->image)
-        box.image = args->image;
     spec.ttl_ms = (args->ttl_sec ? args->ttl_sec : TTL_S) * 1000;
     box.ttl_ms = spec.ttl_ms;
     box.shows_groups = true;
-    r = check(args, &box, err);
+    r = check(args, &box, &ports, err);
+    box.has_network = args->network;
+    box.ports = ports;
     if (r == 0)
         r = limits_of(args, &call->host->box->limits, &box.limits, err);
     if (r == 0)
-        r = environment_make(call->host, &spec, &made, err);
+        r = make(call, &spec, args->use_image_cmd, &made, err);
     if (r < 0)
         return r;
     json_put_str(call->answer, "container_id", made.kept.id);

@@ -206,7 +206,7 @@ def test_an_address_that_is_none_is_refused(tools):
 def test_an_environment_can_be_a_container(images):
     """S2-07, S2-12, S2-15 on the other backend: an image, the same answers, nothing left."""
     images.environment["GLOVEBOX_BACKEND"] = "docker"
-    assert images.fails("create_runtime_env") == "image name is required"
+    assert images.fails("create_runtime_env", image=" ") == "image name is required"
     assert "No such image" in images.fails("create_runtime_env", image="localhost/none:x")
     assert images.leftovers() == []
     with images.made(image=BASE, env_vars={"A": "b c"}) as made:
@@ -219,6 +219,3 @@ def test_an_environment_can_be_a_container(images):
         assert images.do("get_container_logs", container_id=made.container_id)["log"] == log
         images.do("cleanup_env", container_id=made.container_id, delete_workspace=True)
         assert images.engine.containers() == []
-    for request in ({"network": True}, {"port_bindings": {"3000": "8080"}},
-                    {"use_image_cmd": True}):
-        assert "backend 'docker'" in images.fails("create_runtime_env", image=BASE, **request)
