@@ -21,7 +21,6 @@
 #include "json/writer.h"
 
 #define TEXT_MAX  (1 << 20)
-#define LOG_DIR   "builds"
 #define ID_BEGIN  7
 #define ID_SHOWN  12
 #define FAILED    1 /* the exit code when a step fails */
@@ -121,20 +120,6 @@ static const char *or_null(const char *text)
     return text[0] ? text : NULL;
 }
 
-static void put_findings(struct json_writer *w, const struct dockerfile_findings *findings)
-{
-    json_array_begin(w, "findings");
-    for (size_t i = 0; i < findings->n; i++) {
-        json_object_begin(w, NULL);
-        json_put_u64(w, "line", findings->items[i].line);
-        json_put_str(w, "rule", findings->items[i].rule);
-        json_put_str(w, "message", findings->items[i].message);
-        json_put_str(w, "remedy", findings->items[i].remedy);
-        json_object_end(w);
-    }
-    json_array_end(w);
-}
-
 static void put_json(const struct image_built *built, const struct gb_err *why, struct buf *text)
 {
     const char *error = why->code < 0 ? why->msg : NULL;
@@ -158,7 +143,7 @@ static void put_json(const struct image_built *built, const struct gb_err *why, 
     json_put_u64(&w, "context_bytes", built->context.n_bytes);
     json_put_u64(&w, "context_ignored", built->context.n_ignored);
     json_put_u64(&w, "context_skipped", built->context.n_skipped);
-    put_findings(&w, &built->findings);
+    image_build_put_findings(&w, "findings", &built->findings);
     json_object_end(&w);
     (void)json_writer_end(&w);
     (void)buf_putc(text, '\n');
@@ -255,7 +240,7 @@ static int build_with(struct image_call *call, struct image_build *order, struct
     if (r < 0)
         return r;
     if (call->settings.state_dir &&
-        asprintf(&log_dir, "%s/" LOG_DIR, call->settings.state_dir) < 0) {
+        asprintf(&log_dir, "%s/" IMAGE_LOG_DIR, call->settings.state_dir) < 0) {
         log_dir = NULL;
         return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory");
     }

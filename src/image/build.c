@@ -19,6 +19,7 @@
 #include "image/dockerfile.h"
 #include "image/ignore.h"
 #include "image/log_file.h"
+#include "json/writer.h"
 
 #define DOCKERFILE "Dockerfile"
 #define LABEL_TEXT IMAGE_LABEL "=1"
@@ -86,9 +87,11 @@ static int open_context(struct work *work, struct gb_err *err)
 
     if (!work->order->path)
         return 0;
+    work->ret->part = IMAGE_BUILD_DIRECTORY;
     work->dir_fd = context_open(work->order->path, err);
     if (work->dir_fd < 0)
         return blame_caller(work->dir_fd, err);
+    work->ret->part = IMAGE_BUILD_CONTEXT;
     r = context_read_ignore(work->dir_fd, &work->ignore, err);
     return r < 0 ? gb_wrap(err, r, ".dockerignore") : 0;
 }
@@ -368,7 +371,6 @@ static int prepare(struct work *work, struct gb_err *err)
 
     if (r < 0)
         return r;
-    work->ret->part = IMAGE_BUILD_CONTEXT;
     r = open_context(work, err);
     if (r < 0)
         return r;
@@ -408,8 +410,9 @@ static int build(struct work *work, struct engine *engine, struct gb_err *err)
     return r;
 }
 
-int image_build(struct engine *engine, const struct image_build *order, struct image_built *ret,
-                struct gb_err *err)
+/* engine: NULL when it is only to be looked at. */
+static int work_do(struct engine *engine, const struct image_build *order, struct image_built *ret,
+                   struct gb_err *err)
 {
     struct gb_err own = { 0 };
     cleanup_with(work_clear) struct work work = {
@@ -423,11 +426,39 @@ int image_build(struct engine *engine, const struct image_build *order, struct i
 
     *ret = (struct image_built){ 0 };
     r = prepare(&work, &own);
-    if (r == 0)
+    if (r == 0 && engine)
         r = build(&work, engine, &own);
-    if (r == 0)
-        ret->part = IMAGE_BUILD_DONE;
-    else if (err)
+    if (r < 0 && err)
         *err = own;
     return r;
+}
+
+int image_build(struct engine *engine, const struct image_build *order, struct image_built *ret,
+                struct gb_err *err)
+{
+    int r = work_do(engine, order, ret, err);
+
+    if (r == 0)
+        ret->part = IMAGE_BUILD_DONE;
+    return r;
+}
+
+int image_build_check(const struct image_build *order, struct image_built *ret, struct gb_err *err)
+{
+    return work_do(NULL, order, ret, err);
+}
+
+void image_build_put_findings(struct json_writer *w, const char *key,
+                              const struct dockerfile_findings *findings)
+{
+    json_array_begin(w, key);
+    for (size_t i = 0; i < findings->n; i++) {
+        json_object_begin(w, NULL);
+        json_put_u64(w, "line", findings->items[i].line);
+        json_put_str(w, "rule", findings->items[i].rule);
+        json_put_str(w, "message", findings->items[i].message);
+        json_put_str(w, "remedy", findings->items[i].remedy);
+        json_object_end(w);
+    }
+    json_array_end(w);
 }

@@ -23,10 +23,14 @@
 #include "image/template.h"
 
 struct gb_err;
+struct json_writer;
 struct stream_event;
 
 /* On every image that is built here. */
 #define IMAGE_LABEL "io.glovebox.image"
+
+/* Where the logs of builds are, below the directory of what glovebox remembers. */
+#define IMAGE_LOG_DIR "builds"
 
 /* NULL, 0 and false: not set. */
 struct image_build {
@@ -56,7 +60,8 @@ struct image_build {
 /* How far it came. */
 enum image_build_part {
     IMAGE_BUILD_ORDER,      /* tag, arguments */
-    IMAGE_BUILD_CONTEXT,    /* the directory */
+    IMAGE_BUILD_DIRECTORY,  /* opened */
+    IMAGE_BUILD_CONTEXT,    /* what lies in it */
     IMAGE_BUILD_DOCKERFILE, /* found and read */
     IMAGE_BUILD_CHECK,
     IMAGE_BUILD_BASES,
@@ -83,3 +88,11 @@ struct image_built {
  * context.h. */
 int image_build(struct engine *engine, const struct image_build *order, struct image_built *ret,
                 struct gb_err *err);
+
+/* All that needs no engine, with the same errors; ret->part is IMAGE_BUILD_CHECK when all is well.
+ */
+int image_build_check(const struct image_build *order, struct image_built *ret, struct gb_err *err);
+
+/* [{line, rule, message, remedy}] */
+void image_build_put_findings(struct json_writer *w, const char *key,
+                              const struct dockerfile_findings *findings);

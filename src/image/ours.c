@@ -3,6 +3,7 @@
 #include "image/ours.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,11 +48,7 @@ static const char *tag_of(const char *filter)
 
 static bool tag_fits(const char *tag, const char *wanted)
 {
-    size_t len = strlen(wanted);
-
-    if (len > 0 && wanted[len - 1] == '*')
-        return strncmp(tag, wanted, len - 1) == 0;
-    return len == 0 || strcmp(tag, wanted) == 0;
+    return !wanted[0] || fnmatch(wanted, tag, 0) == 0;
 }
 
 static bool is_wanted(const struct images_item *item, const char *wanted)

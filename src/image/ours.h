@@ -14,8 +14,8 @@
 struct gb_err;
 
 /* filter: "" and NULL: all of ours; "agent-env" too; "web": agent-env:web; "web*": names that begin
- * so.  is_any: other people's as well, and the filter is not looked at.  Names are as people write
- * them; images without a name are left out unless is_any.  The newest first. */
+ * so, as a shell reads it.  is_any: other people's as well, and the filter is not looked at.  Names
+ * are as people write them; images without a name are left out unless is_any.  The newest first. */
 int image_ours_list(struct engine *engine, const char *filter, bool is_any, struct images_list *ret,
                     struct gb_err *err);
 

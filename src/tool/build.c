@@ -1,37 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tool/build.c - build_image_from_context and build_image_from_path.
  *
- *    Dockerfile read, resolved, checked → context packed → base images checked → built → inspected
- *
- * Nothing goes to the engine before the Dockerfile has passed, and what is built is what was
- * checked (image/dockerfile.h).
+ * image/build.h does it.  The Dockerfile is looked at once before there is an engine, so that what
+ * is refused is refused everywhere alike; what is built is checked again.
  */
+#include "image/build.h"
+
 #include <errno.h>
-#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/fd.h"
+#include "box/box.h"
 #include "engine/engine.h"
-#include "engine/images.h"
-#include "engine/stream.h"
-#include "image/build_log.h"
-#include "image/context.h"
-#include "image/dockerfile.h"
-#include "image/dockerfile_check.h"
-#include "image/ignore.h"
-#include "image/name.h"
 #include "json/writer.h"
-#include "tool/build_check.h"
 #include "tool/engine.h"
 #include "tool/tool.h"
 
-#define MB          (1024.0 * 1024.0)
-#define WRITTEN_MAX (4 << 20) /* of a Dockerfile as it is written again */
+#define MB (1024.0 * 1024.0)
 
 struct build_args {
     char *path; /* of the context; context_id in one tool, path in the other */
@@ -65,220 +54,111 @@ static const struct tool_need path_needs[] = {
     { 0 },
 };
 
-/* One build. */
-struct build {
-    const struct build_args *args;
-    const char *param; /* which key named the directory */
-    struct dockerfile dockerfile;
-    struct dockerfile_findings findings;
-    struct build_log *log;
-    int dir_fd;
-    int tar_fd;
-    char tag[IMAGE_TEXT_SIZE];
-};
+/* ---- the order ------------------------------------------------------------------------------ */
 
-static void build_clear(struct build *build)
+static int take_args(char *const *pairs, struct dockerfile_arg **ret, size_t *ret_n,
+                     struct gb_err *err)
 {
-    dockerfile_clear(&build->dockerfile);
-    build_log_free(build->log);
-    drop_fd(&build->dir_fd);
-    drop_fd(&build->tar_fd);
+    struct dockerfile_arg *args;
+    size_t n = 0;
+
+    while (pairs && pairs[2 * n])
+        n++;
+    args = calloc(n + 1, sizeof(*args));
+    if (!args)
+        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+    for (size_t i = 0; i < n; i++)
+        args[i] = (struct dockerfile_arg){ pairs[2 * i], pairs[2 * i + 1] };
+    *ret = args;
+    *ret_n = n;
+    return 0;
 }
 
-/* ---- before the engine ---------------------------------------------------------------------- */
-
-static int read_tag(struct build *build, struct gb_err *err)
-{
-    struct image_name name;
-    const char *tag = build->args->tag ? build->args->tag : "";
-    int r = image_name_for_build(tag, (uint64_t)time(NULL), &name, err);
-
-    if (r == 0)
-        (void)image_name_short(&name, build->tag);
-    return r;
-}
-
-static int read_dockerfile(struct build *build, struct gb_err *err)
-{
-    int r;
-
-    build->dir_fd = context_open(build->args->path, err);
-    if (build->dir_fd < 0)
-        return gb_wrap(err, build->dir_fd, "%s is not a valid directory", build->param);
-    r = build_check_file(build->dir_fd, build->args->build_args, &build->dockerfile,
-                         &build->findings, err);
-    if (r < 0 && build->dockerfile.n == 0)
-        return gb_wrap(err, r, "Dockerfile not found or unreadable in %s", build->param);
-    return r;
-}
-
-static int write_tar(void *user, const void *bytes, size_t len, struct gb_err *err)
-{
-    const int *fd = user;
-    int r = fd_write_full(*fd, bytes, len);
-
-    return r < 0 ? gb_fail(err, r, GB_BLAME_HOST, "%s", strerror(-r)) : 0;
-}
-
-static int pack_as(struct build *build, const struct buf *dockerfile, struct ignore *ignore,
-                   struct gb_err *err)
-{
-    struct context_report report;
-    const struct context_spec spec = {
-        .dir_fd = build->dir_fd,
-        .ignore = ignore,
-        .dockerfile_name = "Dockerfile",
-        .dockerfile = dockerfile->data,
-        .dockerfile_len = dockerfile->len,
-    };
-    int r = context_write(&spec, write_tar, &build->tar_fd, &report, err);
-
-    if (r == 0 && lseek(build->tar_fd, 0, SEEK_SET) < 0)
-        r = gb_fail_sys(err, "reading it again");
-    return r;
-}
-
-/* Into a file without a name: it goes with its descriptor, whatever happens. */
-static int pack(struct build *build, const char *temp_dir, struct gb_err *err)
-{
-    cleanup_buf struct buf text = BUF_INIT(WRITTEN_MAX);
-    struct ignore *ignore = NULL;
-    int r = dockerfile_write(&build->dockerfile, &text);
-
-    if (r < 0)
-        return gb_fail(err, r, GB_BLAME_HOST, "writing the Dockerfile: %s", strerror(-r));
-    build->tar_fd = open(temp_dir, O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
-    r = build->tar_fd < 0 ? gb_fail_sys(err, "a file in '%s'", temp_dir)
-                          : context_read_ignore(build->dir_fd, &ignore, err);
-    if (r == 0)
-        r = pack_as(build, &text, ignore, err);
-    ignore_free(ignore);
-    return r < 0 ? gb_wrap(err, r, "failed to create build context") : 0;
-}
-
-/* ---- the engine ----------------------------------------------------------------------------- */
-
-static ssize_t read_tar(void *user, void *bytes, size_t size)
-{
-    const struct build *build = user;
-    ssize_t n = read(build->tar_fd, bytes, size);
-
-    return n < 0 ? -errno : n;
-}
-
-static int hear(void *user, const struct stream_event *event)
-{
-    struct build *build = user;
-
-    return event->text ? build_log_add(build->log, event->text, event->text_len) : 0;
-}
-
-static int have_built(struct build *build, struct engine *engine, char id[static IMAGES_ID_SIZE],
+static int build_with(struct tool_call *call, struct image_build *order, struct image_built *ret,
                       struct gb_err *err)
 {
-    const char *const tags[] = { build->tag, NULL };
-    const struct stream_sink sink = { hear, build };
-    const struct images_build spec = {
-        .tags = tags,
-        .build_args = (const char *const *)build->args->build_args,
-        .total_ms = TOOL_CALL_MS,
-        .source = read_tar,
-        .user = build,
-    };
-    int r = images_build(engine, &spec, &sink, id, err);
+    cleanup_engine struct engine *engine = NULL;
+    cleanup_free char *log_dir = NULL;
+    const char *state_dir = call->host->state_dir;
+    int r = image_build_check(order, ret, err);
 
     if (r == 0)
-        return 0;
-    (void)build_log_fail(build->log, err->msg);
-    return gb_wrap(err, r, "build failed");
+        r = tool_engine(call, &engine, err);
+    if (r < 0)
+        return r;
+    if (state_dir && asprintf(&log_dir, "%s/" IMAGE_LOG_DIR, state_dir) < 0) {
+        log_dir = NULL;
+        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+    }
+    order->log_dir = log_dir;
+    return image_build(engine, order, ret, err);
 }
 
 /* ---- the answer ----------------------------------------------------------------------------- */
 
-static void put_summary(struct tool_call *call, const struct build *build)
+/* In the words that callers of these tools look for. */
+static void say_part(const struct image_built *built, const char *param, int code,
+                     struct gb_err *err)
 {
-    char summary[BUILD_LOG_SUMMARY];
-    const char *text = build_log_summary(build->log, summary);
+    bool is_dockerfile = built->part == IMAGE_BUILD_DOCKERFILE ||
+                         (built->part == IMAGE_BUILD_CHECK && code != -EPERM);
 
-    if (*text)
-        json_put_str(call->answer, "build_log_summary", text);
+    if (built->findings.n > 0)
+        (void)gb_fail(err, code, GB_BLAME_CALLER, DOCKERFILE_FORBIDDEN);
+    else if (built->part == IMAGE_BUILD_DIRECTORY)
+        (void)gb_wrap(err, code, "%s is not a valid directory", param);
+    else if (is_dockerfile)
+        (void)gb_wrap(err, code, "Dockerfile not found or unreadable in %s", param);
+    else if (built->part == IMAGE_BUILD_CONTEXT)
+        (void)gb_wrap(err, code, "failed to create build context");
+    else if (built->part == IMAGE_BUILD_STEPS)
+        (void)gb_wrap(err, code, "build failed");
 }
 
-static void put_findings(struct tool_call *call, const struct dockerfile_findings *findings)
+static void put_texts(struct json_writer *w, const struct image_built *built)
 {
-    if (!findings->n)
-        return;
-    json_array_begin(call->answer, "findings");
-    for (size_t i = 0; i < findings->n; i++) {
-        const struct dockerfile_finding *finding = &findings->items[i];
-
-        json_object_begin(call->answer, NULL);
-        json_put_u64(call->answer, "line", finding->line);
-        json_put_str(call->answer, "rule", finding->rule);
-        json_put_str(call->answer, "message", finding->message);
-        json_put_str(call->answer, "remedy", finding->remedy);
-        json_object_end(call->answer);
-    }
-    json_array_end(call->answer);
-}
-
-static void put_failure(struct tool_call *call, const struct build *build,
-                        const struct gb_err *failure)
-{
-    const char *layer = build_log_failed_layer(build->log);
-
-    tool_put_error(call->answer, failure);
-    put_summary(call, build);
-    if (layer)
-        json_put_str(call->answer, "failed_layer", layer);
-    put_findings(call, &build->findings);
-}
-
-static int build_with(struct tool_call *call, struct build *build, struct gb_err *err)
-{
-    cleanup_engine struct engine *engine = NULL;
-    cleanup_images_config struct images_config made = { 0 };
-    char id[IMAGES_ID_SIZE];
-    int r = read_tag(build, err);
-
-    if (r == 0)
-        r = read_dockerfile(build, err);
-    if (r == 0)
-        r = pack(build, call->host->temp_dir, err);
-    if (r == 0)
-        r = tool_engine(call, &engine, err);
-    if (r == 0)
-        r = build_check_bases(engine, &build->dockerfile, &build->findings, err);
-    if (r == 0)
-        r = have_built(build, engine, id, err);
-    if (r == 0)
-        r = images_inspect(engine, build->tag, &made, err);
-    if (r < 0)
-        return r;
-    json_put_str(call->answer, "image_id", made.id);
-    json_put_str(call->answer, "tag", build->tag);
-    json_put_double(call->answer, "size_mb", (double)made.bytes / MB, 2);
-    put_summary(call, build);
-    return 0;
+    if (built->summary[0])
+        json_put_str(w, "build_log_summary", built->summary);
+    if (built->failed_layer[0])
+        json_put_str(w, "failed_layer", built->failed_layer);
+    if (built->log_path[0])
+        json_put_str(w, "build_log", built->log_path);
+    if (built->findings.n > 0)
+        image_build_put_findings(w, "findings", &built->findings);
 }
 
 static int build_from(struct tool_call *call, const struct build_args *args, const char *param,
                       struct gb_err *err)
 {
-    cleanup_with(build_clear) struct build build = {
-        .args = args,
-        .param = param,
-        .log = build_log_new(),
-        .dir_fd = -1,
-        .tar_fd = -1,
+    cleanup_free struct image_built *built = calloc(1, sizeof(*built));
+    cleanup_free struct dockerfile_arg *given = NULL;
+    struct image_build order = {
+        .path = args->path,
+        .is_never_made_up = true,
+        .tag = args->tag,
+        .total_ms = TOOL_CALL_MS,
+        .config_dir = call->host->box->engine->hints.config_dir,
+        .unix_time = (uint64_t)time(NULL),
     };
-    int r = build.log ? build_with(call, &build, err)
-                      : gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+    int r = built ? take_args(args->build_args, &given, &order.n_args, err)
+                  : gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
 
-    if (r >= 0 || call->is_refused || !build.log)
+    if (r < 0)
         return r;
-    put_failure(call, &build, err);
-    return 1;
+    order.args = given;
+    r = build_with(call, &order, built, err);
+    if (r < 0 && call->is_refused)
+        return r;
+    if (r < 0) {
+        say_part(built, param, r, err);
+        tool_put_error(call->answer, err);
+    } else {
+        json_put_str(call->answer, "image_id", built->id);
+        json_put_str(call->answer, "tag", built->tag);
+        json_put_double(call->answer, "size_mb", (double)built->bytes / MB, 2);
+    }
+    put_texts(call->answer, built);
+    return r < 0 ? 1 : 0;
 }
 
 static int build_context(struct tool_call *call, void *bound, struct gb_err *err)

@@ -2,7 +2,6 @@
 /* tool/engine.c - the engine that the tools for images speak to. */
 #include "tool/engine.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
@@ -10,9 +9,6 @@
 #include "box/box.h"
 #include "engine/endpoint.h"
 #include "engine/engine.h"
-#include "engine/images.h"
-#include "engine/stream.h"
-#include "image/name.h"
 #include "tool/tool.h"
 
 int tool_engine(struct tool_call *call, struct engine **ret, struct gb_err *err)
@@ -34,23 +30,4 @@ int tool_engine(struct tool_call *call, struct engine **ret, struct gb_err *err)
         return gb_wrap(err, r, "docker client");
     }
     return engine_open(&options, ret, err);
-}
-
-int tool_pull(struct engine *engine, const char *name, struct gb_err *err)
-{
-    const struct stream_sink nobody = { 0 };
-    struct image_name image;
-    char text[IMAGE_TEXT_SIZE];
-    char tag[IMAGE_DIGEST_MAX + 1];
-    struct images_pull pull = { .tag = tag, .total_ms = TOOL_CALL_MS };
-    int r = image_name_parse(name, &image, err);
-
-    if (r < 0)
-        return r;
-    image_name_complete(&image);
-    (void)snprintf(tag, sizeof(tag), "%s", image.digest[0] ? image.digest : image.tag);
-    image.tag[0] = '\0';
-    image.digest[0] = '\0';
-    pull.name = image_name_text(&image, text);
-    return images_pull(engine, &pull, &nobody, err);
 }

@@ -9,6 +9,3 @@ struct tool_call;
 /* The caller owes engine_free().  An address that is none makes the call TOOL_REFUSED: no tool
  * could have done anything. */
 int tool_engine(struct tool_call *call, struct engine **ret, struct gb_err *err);
-
-/* Has it fetch the image of that name, the tag "latest" where it has neither tag nor digest. */
-int tool_pull(struct engine *engine, const char *name, struct gb_err *err);

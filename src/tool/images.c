@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tool/images.c - pull_image, list_agent_images, prune_build_cache, delete_image. */
-#include "engine/images.h"
-
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "box/box.h"
 #include "engine/engine.h"
+#include "engine/stream.h"
 #include "image/name.h"
+#include "image/ours.h"
+#include "image/pull.h"
 #include "json/writer.h"
 #include "tool/engine.h"
 #include "tool/tool.h"
@@ -41,13 +42,20 @@ static const struct tool_need pull_needs[] = {
 static int pull(struct tool_call *call, void *bound, struct gb_err *err)
 {
     const struct pull_args *args = bound;
+    const struct stream_sink nobody = { 0 };
+    const struct image_pull order = {
+        .name = args->image,
+        .config_dir = call->host->box->engine->hints.config_dir,
+        .total_ms = TOOL_CALL_MS,
+    };
     cleanup_engine struct engine *engine = NULL;
+    struct image_pulled pulled;
     struct image_name name;
     int r = image_name_parse(args->image, &name, err);
 
     if (r == 0)
         r = tool_engine(call, &engine, err);
-    return r < 0 ? r : tool_pull(engine, args->image, err);
+    return r < 0 ? r : image_pull(engine, &order, &nobody, &pulled, err);
 }
 
 const struct tool tool_pull_image = {
@@ -73,22 +81,17 @@ static const struct bind_field list_fields[] = {
 };
 static const struct bind list_bind = TOOL_BIND(list_fields);
 
-/* "agent-env", "agent-env:" and nothing mean all of them; else the tag, with the prefix put before
- * it where it lacks. */
-static int pattern_of(const char *filter, char ret[static FILTER_MAX], struct gb_err *err)
+/* Without the space around it; nothing means all, of those that have such a name. */
+static int filter_of(const char *filter, char ret[static FILTER_MAX], struct gb_err *err)
 {
     const char *tag = filter ? filter + strspn(filter, " \t\r\n") : "";
     size_t len = strcspn(tag, " \t\r\n");
 
     if (tag[len + strspn(tag + len, " \t\r\n")] || len > IMAGE_TAG_MAX + strlen(AGENT_PREFIX))
         return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "filter_tag: '%.100s' is no tag", tag);
-    if (strncmp(tag, AGENT_PREFIX, strlen(AGENT_PREFIX)) == 0) {
-        tag += strlen(AGENT_PREFIX);
-        len -= strlen(AGENT_PREFIX);
-    } else if (len == strlen(IMAGE_AGENT) && strncmp(tag, IMAGE_AGENT, len) == 0) {
-        len = 0;
-    }
-    (void)snprintf(ret, FILTER_MAX, AGENT_PREFIX "%.*s", len ? (int)len : 1, len ? tag : "*");
+    (void)snprintf(ret, FILTER_MAX, "%.*s", (int)len, tag);
+    if (len == 0 || strcmp(ret, IMAGE_AGENT) == 0 || strcmp(ret, AGENT_PREFIX) == 0)
+        (void)snprintf(ret, FILTER_MAX, "*");
     return 0;
 }
 
@@ -114,16 +117,15 @@ static void put_image(struct json_writer *w, const struct images_item *item)
 static int list(struct tool_call *call, void *bound, struct gb_err *err)
 {
     const struct list_args *args = bound;
-    char pattern[FILTER_MAX];
-    const char *const references[] = { pattern, NULL };
+    char filter[FILTER_MAX];
     cleanup_engine struct engine *engine = NULL;
     cleanup_images_list struct images_list found = { 0 };
-    int r = pattern_of(args->filter_tag, pattern, err);
+    int r = filter_of(args->filter_tag, filter, err);
 
     if (r == 0)
         r = tool_engine(call, &engine, err);
     if (r == 0)
-        r = images_list(engine, references, NULL, &found, err);
+        r = image_ours_list(engine, filter, false, &found, err);
     if (r < 0 || found.n == 0)
         return r;
     json_array_begin(call->answer, "images");
@@ -157,22 +159,22 @@ static const struct bind prune_bind = TOOL_BIND(prune_fields);
 static int prune(struct tool_call *call, void *bound, struct gb_err *err)
 {
     const struct prune_args *args = bound;
+    const struct image_prune order = { .older_than_s = args->older_than_hrs * 3600 };
     cleanup_engine struct engine *engine = NULL;
-    char until[32];
-    uint64_t bytes = 0;
+    struct image_pruned pruned = { 0 };
     int r = tool_engine(call, &engine, err);
 
-    (void)snprintf(until, sizeof(until), "%" PRIu64 "h", args->older_than_hrs);
     if (r == 0)
-        r = images_prune_builds(engine, true, args->older_than_hrs ? until : NULL, 0, &bytes, err);
-    if (r == 0 && bytes)
-        json_put_double(call->answer, "space_reclaimed_mb", (double)bytes / MB, 2);
+        r = image_ours_prune(engine, &order, &pruned, err);
+    if (r == 0 && pruned.reclaimed)
+        json_put_double(call->answer, "space_reclaimed_mb", (double)pruned.reclaimed / MB, 2);
+    images_removed_clear(&pruned.removed);
     return r;
 }
 
 const struct tool tool_prune_build_cache = {
     .name = "prune_build_cache",
-    .help = "Have the engine throw away what it keeps of earlier builds.",
+    .help = "Have the engine throw away what it keeps of earlier builds and no name leads to.",
     .size = sizeof(struct prune_args),
     .bind = &prune_bind,
     .run = prune,
@@ -214,7 +216,7 @@ static int delete_named(struct tool_call *call, void *bound, struct gb_err *err)
                        "\"" AGENT_PREFIX "\"); use list_agent_images to see allowed tags");
     r = tool_engine(call, &engine, err);
     if (r == 0)
-        r = images_remove(engine, args->image, args->force, &removed, err);
+        r = image_ours_remove(engine, args->image, true, args->force, &removed, err);
     if (r < 0)
         return r;
     json_array_begin(call->answer, "deleted");
