@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -23,7 +24,8 @@
 #include "net/hijack.h"
 #include "net/http.h"
 
-#define PIECE_MAX (128 << 10)
+#define PIECE_MAX  (256 << 10)
+#define PIECES_MAX 64
 
 /* Bytes on their way from one side to the other. */
 struct cargo {
@@ -42,12 +44,14 @@ struct attach {
     struct hijack *hijack;
     int pair;
     struct demux demux;
-    struct cargo out;         /* from the engine, not yet taken apart */
-    struct demux_piece piece; /* of it, on its way to the pair */
-    struct cargo in;          /* from the pair */
-    bool is_out_over;         /* the engine ended it */
-    bool is_in_over;          /* the caller ended it, */
-    bool is_end_sent;         /* and the engine knows */
+    struct cargo out;                /* from the engine, not yet taken apart */
+    struct iovec pieces[PIECES_MAX]; /* of it, on their way to the pair */
+    size_t n_pieces;
+    size_t at_piece;
+    struct cargo in;  /* from the pair */
+    bool is_out_over; /* the engine ended it */
+    bool is_in_over;  /* the caller ended it, */
+    bool is_end_sent; /* and the engine knows */
     bool is_reader_gone;
     struct attach_beat beat; /* of 0 ms: none */
     bool is_between;
@@ -105,42 +109,77 @@ int attach_fault(struct attach *attach)
 
 /* ---- from the engine ------------------------------------------------------------------------ */
 
+/* Drops the first n bytes of what is on its way. */
+static void delivered(struct attach *attach, size_t n)
+{
+    while (attach->at_piece < attach->n_pieces) {
+        struct iovec *piece = &attach->pieces[attach->at_piece];
+        size_t part = n < piece->iov_len ? n : piece->iov_len;
+
+        piece->iov_base = (char *)piece->iov_base + part;
+        piece->iov_len -= part;
+        n -= part;
+        if (piece->iov_len > 0)
+            return;
+        attach->at_piece++;
+    }
+    attach->at_piece = attach->n_pieces = 0;
+}
+
 static bool deliver(struct attach *attach)
 {
-    struct demux_piece *piece = &attach->piece;
-    ssize_t n = send(attach->pair, piece->bytes, piece->len, MSG_NOSIGNAL | MSG_DONTWAIT);
+    struct msghdr message = {
+        .msg_iov = attach->pieces + attach->at_piece,
+        .msg_iovlen = attach->n_pieces - attach->at_piece,
+    };
+    ssize_t n = sendmsg(attach->pair, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return errno == EINTR;
     if (n < 0) {
         attach->is_reader_gone = true;
-        n = (ssize_t)piece->len;
+        attach->at_piece = attach->n_pieces = 0;
+    } else {
+        delivered(attach, (size_t)n);
     }
-    piece->bytes += n;
-    piece->len -= (size_t)n;
     return true;
 }
 
-static void take_apart(struct attach *attach)
+static int next_piece(struct attach *attach, struct demux_piece *ret)
 {
     struct cargo *out = &attach->out;
     const char *bytes = out->bytes + out->at;
     size_t len = out->len - out->at;
-    struct demux_piece piece = { DEMUX_STDOUT, bytes, len };
     int r = 1;
 
+    *ret = (struct demux_piece){ DEMUX_STDOUT, bytes, len };
     if (attach->is_tty)
         len = 0;
     else
-        r = demux_next(&attach->demux, &bytes, &len, &piece);
+        r = demux_next(&attach->demux, &bytes, &len, ret);
     out->at = out->len - len;
-    if (r < 0) {
-        out->at = out->len;
-        break_off(attach, r);
-    } else if (r > 0 && piece.stream == DEMUX_STDOUT) {
-        attach->piece = piece;
-    } else if (r > 0 && piece.stream != DEMUX_STDIN) {
-        say(attach, piece.bytes, piece.len);
+    return r;
+}
+
+/* As much as fits: an engine cuts the stream into small pieces, and each would cost its own call.
+ */
+static void take_apart(struct attach *attach)
+{
+    while (attach->out.at < attach->out.len && attach->n_pieces < PIECES_MAX) {
+        struct demux_piece piece;
+        int r = next_piece(attach, &piece);
+
+        if (r < 0) {
+            attach->out.at = attach->out.len;
+            break_off(attach, r);
+        } else if (r > 0 && piece.stream == DEMUX_STDOUT) {
+            attach->pieces[attach->n_pieces++] = (struct iovec){
+                .iov_base = attach->out.bytes + (piece.bytes - attach->out.bytes),
+                .iov_len = piece.len,
+            };
+        } else if (r > 0 && piece.stream != DEMUX_STDIN) {
+            say(attach, piece.bytes, piece.len);
+        }
     }
 }
 
@@ -164,13 +203,13 @@ static bool fetch(struct attach *attach)
 /* One step; false when it has to wait. */
 static bool carry_out(struct attach *attach)
 {
-    if (attach->piece.len > 0)
-        return deliver(attach);
-    if (attach->out.at < attach->out.len) {
+    bool is_empty = attach->n_pieces == 0 && attach->out.at == attach->out.len;
+
+    if (is_empty && (attach->is_out_over || !fetch(attach)))
+        return false;
+    if (attach->n_pieces == 0)
         take_apart(attach);
-        return true;
-    }
-    return !attach->is_out_over && fetch(attach);
+    return attach->n_pieces == 0 || deliver(attach);
 }
 
 /* ---- to the engine -------------------------------------------------------------------------- */
@@ -249,7 +288,7 @@ static bool is_over(const struct attach *attach)
 {
     if (atomic_load(&attach->is_stopping) || (attach->is_reader_gone && attach->is_end_sent))
         return true;
-    return attach->is_out_over && attach->out.at == attach->out.len && attach->piece.len == 0;
+    return attach->is_out_over && attach->out.at == attach->out.len && attach->n_pieces == 0;
 }
 
 static void wait_for_more(struct attach *attach)
@@ -260,7 +299,7 @@ static void wait_for_more(struct attach *attach)
         /* Without a wish it is left out: its end would show all the time. */
         { .fd = attach->wanted ? hijack_fd(attach->hijack) : -1, .events = attach->wanted },
         { .fd = attach->is_reader_gone ? -1 : attach->pair,
-          .events = (short)((takes_in ? POLLIN : 0) | (attach->piece.len > 0 ? POLLOUT : 0)) },
+          .events = (short)((takes_in ? POLLIN : 0) | (attach->n_pieces > 0 ? POLLOUT : 0)) },
     };
 
     int timeout_ms = attach->beat.every_ms ? clock_poll_ms(attach->beat_ns) : -1;

@@ -69,10 +69,18 @@ static int code_of(CURLcode code)
     return code == CURLE_AGAIN ? -EAGAIN : -ECONNRESET;
 }
 
+/* Without TLS the socket itself: curl takes 16 KiB at a time, whatever the room. */
 static ssize_t recv_wire(struct hijack *hijack, void *bytes, size_t size)
 {
     size_t n = 0;
-    CURLcode code = curl_fn.easy_recv(hijack->easy, bytes, size, &n);
+    CURLcode code;
+
+    if (hijack->is_plain) {
+        ssize_t got = recv(hijack->fd, bytes, size, MSG_DONTWAIT);
+
+        return got < 0 ? (errno == EAGAIN || errno == EINTR ? -EAGAIN : -ECONNRESET) : got;
+    }
+    code = curl_fn.easy_recv(hijack->easy, bytes, size, &n);
 
     return code == CURLE_OK ? (ssize_t)n : code_of(code);
 }
