@@ -47,6 +47,7 @@ struct box_port {
 /* What a caller wants.  Strings and vectors are the caller's and must outlive box_open(). */
 struct box_spec {
     const char *backend;             /* name of a row in backends.c */
+    const char *name;                /* the id of a box that lives on; NULL: it has none */
     const char *image;               /* NULL and "host": this machine's own */
     const struct box_engine *engine; /* docker: never NULL */
     struct limits limits;
@@ -54,7 +55,7 @@ struct box_spec {
     const char *const *toolchains; /* host trees to show; NULL-terminated, may be NULL */
     bool shows_groups;             /* /sys/fs/cgroup for runtimes that read their limits */
     const char *workdir;           /* made if it is not there; below a writable place */
-    const char *run_dir;           /* native: where the slots are */
+    const char *run_dir;           /* native: where the slots are; docker: whose containers */
     uint32_t uid_base;             /* native, as root: first id of boxes */
     uint64_t ttl_ms;               /* the box ends by itself so long after its start; 0: never */
     const struct box_file *seed;   /* a small file for the working directory, or NULL */
@@ -308,6 +309,10 @@ struct box_ops {
     /* File systems that have the disk limit each, NULL-terminated; a spec's workdir may be one
      * more.  NULL: all is one. */
     const char *const *disks;
+
+    /* Removes what was left on this host or engine by makers of such boxes that are dead, and
+     * counts it; NULL: their boxes remove themselves. */
+    int (*sweep)(const struct box_spec *spec, size_t *ret_n, struct gb_err *err);
 
     /* Begins to make the box; *ret_link_fd is the caller's.  Fills the receipt's backend part.  On
      * failure destroy() is still called. */

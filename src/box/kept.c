@@ -220,7 +220,7 @@ static int make_in(int boxes, const char *temp, const char *id, const struct kep
         err);
 }
 
-int kept_make(const struct kept_spec *spec, struct box *box, char ret_id[static ID_SIZE],
+int kept_make(const struct kept_spec *spec, struct box *box, char id[static ID_SIZE],
               struct gb_err *err)
 {
     cleanup_close int boxes = boxes_open(spec->state_dir, true, err);
@@ -229,18 +229,18 @@ int kept_make(const struct kept_spec *spec, struct box *box, char ret_id[static 
     cleanup_free char *workdir = strdup(spec->workdir);
     char temp[sizeof(NEW_PREFIX) + ID_SIZE];
     struct kept kept;
-    int r = boxes < 0 ? boxes : id_make('b', ret_id);
+    int r;
 
     if (boxes < 0)
-        return r;
-    if (r < 0 || !image || !workdir || (spec->user && !user))
-        return gb_fail(err, r < 0 ? r : -ENOMEM, GB_BLAME_HOST, "no name for a box");
-    (void)snprintf(temp, sizeof(temp), NEW_PREFIX "%s", ret_id);
-    kept = record_of(spec, box, ret_id, (char *[]){ user, image, workdir });
-    r = make_in(boxes, temp, ret_id, &kept, box, err);
+        return boxes;
+    if (!image || !workdir || (spec->user && !user))
+        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for a box");
+    (void)snprintf(temp, sizeof(temp), NEW_PREFIX "%s", id);
+    kept = record_of(spec, box, id, (char *[]){ user, image, workdir });
+    r = make_in(boxes, temp, id, &kept, box, err);
     if (r < 0) {
         box_dir_remove(boxes, temp);
-        box_dir_remove(boxes, ret_id);
+        box_dir_remove(boxes, id);
     }
     return r;
 }

@@ -46,8 +46,8 @@ struct kept_spec {
     uint64_t ttl_ms;
 };
 
-/* Gives the box to a keeper, under an id of its own.  box_close() is owed in both cases. */
-int kept_make(const struct kept_spec *spec, struct box *box, char ret_id[static ID_SIZE],
+/* Gives the box to a keeper, under an id that nobody has.  box_close() is owed in both cases. */
+int kept_make(const struct kept_spec *spec, struct box *box, char id[static ID_SIZE],
               struct gb_err *err);
 
 /* By its id, or the beginning of one that no other has.  -ENOENT.  One found by its whole id may

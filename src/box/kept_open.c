@@ -22,8 +22,13 @@ struct birth {
 static int open_and_keep(const struct box_spec *spec, const struct kept_spec *kept,
                          struct box **ret, char id[static ID_SIZE], struct gb_err *err)
 {
-    int r = box_open(spec, ret, err);
+    struct box_spec named = *spec;
+    int r = id_make('b', id);
 
+    if (r < 0)
+        return gb_fail(err, r, GB_BLAME_HOST, "no name for a box");
+    named.name = id;
+    r = box_open(&named, ret, err);
     return r < 0 ? r : kept_make(kept, *ret, id, err);
 }
 

@@ -18,6 +18,7 @@
 #include "cli/box_user.h"
 #include "cli/command.h"
 #include "cli/term.h"
+#include "conf/box_spec.h"
 #include "conf/settings.h"
 #include "json/writer.h"
 
@@ -372,6 +373,29 @@ const struct cmd cmd_box_rm = {
 
 /* ---- prune ---------------------------------------------------------------------------------- */
 
+/* What killed makers of containers left on the engine, if there is one: who never used one is not
+ * told that there is none. */
+static int sweep(const struct settings *settings, struct gb_err *err)
+{
+    struct box_spec spec = settings_box_spec(settings);
+    const struct box_ops *chosen = box_backend(spec.backend, err);
+    struct gb_err why = { 0 };
+    int worst = chosen ? 0 : -EINVAL;
+
+    for (const struct box_ops *const *ops = box_backends(); chosen && *ops; ops++) {
+        size_t n = 0;
+        int r = (*ops)->sweep ? (*ops)->sweep(&spec, &n, &why) : 0;
+
+        if (n > 0)
+            (void)dprintf(STDERR_FILENO, "%zu container%s removed.\n", n, n == 1 ? "" : "s");
+        if (r < 0 && (*ops == chosen || (r != -ECONNREFUSED && r != -EACCES))) {
+            worst = r;
+            *err = why;
+        }
+    }
+    return worst;
+}
+
 /* Looking is enough: who is dead is forgotten on the way. */
 static int prune_call(const struct call *call, struct gb_err *err)
 {
@@ -388,13 +412,15 @@ static int prune_call(const struct call *call, struct gb_err *err)
         kept_clear(&list[i]);
     free(list);
     if (r == 0)
+        r = sweep(&opened.settings, err);
+    if (r == 0)
         (void)dprintf(STDERR_FILENO, "%zu box%s alive.\n", n, n == 1 ? "" : "es");
     return r > 0 ? 0 : r;
 }
 
 const struct cmd cmd_box_prune = {
     .name = "box prune",
-    .help = "Forget boxes whose keeper has died",
+    .help = "Forget boxes whose keeper has died, remove containers that killed commands left",
     .usages = { "" },
     .options = list_options + 1,
     .run = prune_call,

@@ -33,8 +33,22 @@ static int act(struct engine *engine, const char *method, const struct target *t
 
 /* ---- life ----------------------------------------------------------------------------------- */
 
+static void read_warnings(const struct json_value *json, char *ret)
+{
+    size_t len = 0;
+
+    ret[0] = '\0';
+    for (size_t i = 0; i < json_count(json) && len + CONTAINER_WORDS_MAX < CONTAINER_WARNINGS_SIZE;
+         i++) {
+        char line[CONTAINER_WORDS_MAX];
+
+        read_line(json_at(json, i), line, sizeof(line));
+        len += (size_t)snprintf(ret + len, CONTAINER_WARNINGS_SIZE - len, "%s\n", line);
+    }
+}
+
 int container_create(struct engine *engine, const struct container_spec *spec,
-                     char ret_id[static CONTAINER_ID_SIZE], struct gb_err *err)
+                     char ret_id[static CONTAINER_ID_SIZE], char *ret_warnings, struct gb_err *err)
 {
     cleanup_target struct target target = { 0 };
     cleanup_buf struct buf body = BUF_INIT(BODY_MAX);
@@ -56,6 +70,8 @@ int container_create(struct engine *engine, const struct container_spec *spec,
     r = engine_call(engine, &call, &json, err);
     if (r < 0)
         return r;
+    if (ret_warnings)
+        read_warnings(json_get(json, "Warnings"), ret_warnings);
     return read_id(json_get(json, "Id"), ret_id, CONTAINER_ID_SIZE, err);
 }
 

@@ -81,9 +81,12 @@ struct container_spec {
     const struct container_port *ports;
 };
 
-/* -ENOENT: no such image.  -EBUSY: the name is taken. */
+/* What the engine says it cannot do of what was asked, a line each; cut to this. */
+#define CONTAINER_WARNINGS_SIZE 2048
+
+/* -ENOENT: no such image.  -EBUSY: the name is taken.  ret_warnings: NULL, or room for so much. */
 int container_create(struct engine *engine, const struct container_spec *spec,
-                     char ret_id[static CONTAINER_ID_SIZE], struct gb_err *err);
+                     char ret_id[static CONTAINER_ID_SIZE], char *ret_warnings, struct gb_err *err);
 
 /* Started already is fine. */
 int container_start(struct engine *engine, const char *id, struct gb_err *err);

@@ -33,6 +33,11 @@ unsigned engine_api(const struct engine *engine)
     return engine->api;
 }
 
+void engine_set_call_ms(struct engine *engine, uint64_t call_ms)
+{
+    engine->call_ms = call_ms;
+}
+
 bool engine_is_podman(const struct engine *engine)
 {
     return engine->is_podman;

@@ -59,6 +59,9 @@ void engine_free(struct engine **engine);
 
 #define cleanup_engine cleanup_with(engine_free)
 
+/* How long calls that set no time of their own may take from now on. */
+void engine_set_call_ms(struct engine *engine, uint64_t call_ms);
+
 unsigned engine_api(const struct engine *engine); /* N of 1.N */
 bool engine_is_podman(const struct engine *engine);
 const struct endpoint *engine_endpoint(const struct engine *engine);

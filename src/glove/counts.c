@@ -45,6 +45,15 @@ static const struct place pids_hits[] = {
     { "pids.events", "max ", 1, COUNTS_FLAG_PIDS | COUNTS_FLAG_V2 },
 };
 
+static const struct place memory_now[] = {
+    { "memory/memory.usage_in_bytes", NULL, 1, COUNTS_FLAG_MEMORY },
+    { "memory.current", NULL, 1, COUNTS_FLAG_MEMORY | COUNTS_FLAG_V2 },
+};
+static const struct place pids_now[] = {
+    { "pids/pids.current", NULL, 1, COUNTS_FLAG_PIDS },
+    { "pids.current", NULL, 1, COUNTS_FLAG_PIDS | COUNTS_FLAG_V2 },
+};
+
 static bool read_place(int dir, const struct place *place, uint64_t *ret)
 {
     char text[4096];
@@ -87,6 +96,8 @@ int counts_tell(struct glove *glove, const void *msg)
             read_first(dir, memory_files, N_ELEMENTS(memory_files), &counts.flags);
         counts.oom_kills = read_first(dir, oom_kills, N_ELEMENTS(oom_kills), &counts.flags);
         counts.pids_hits = read_first(dir, pids_hits, N_ELEMENTS(pids_hits), &counts.flags);
+        counts.memory_now = read_first(dir, memory_now, N_ELEMENTS(memory_now), &counts.flags);
+        counts.pids_now = read_first(dir, pids_now, N_ELEMENTS(pids_now), &counts.flags);
     }
     return link_send(&glove->link, MSG_COUNTS, 0, 0, &counts);
 }

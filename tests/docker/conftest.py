@@ -76,3 +76,9 @@ def own_engine():
     """One for a test that mistreats it."""
     with engines.docker() as engine:
         yield private(engine)
+
+
+@pytest.fixture
+def make_docker():
+    """For a test that starts an engine of its own kind."""
+    return private

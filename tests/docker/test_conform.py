@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from lib import box, place as places, tap
+from lib import box, host, place as places, tap
 
 # The longest first: two workers share them.
 PROGRAMS = ["conform_life", "conform_run", "conform_files", "conform_limits", "conform_death", "conform_tty"]
@@ -45,6 +45,7 @@ def run_program(docker, place):
     build = Path(os.environ.get("GLOVEBOX_BUILD", places.binary().parent))
     first = docker.run("true")
     assert first.exit_code == 0, first
+    assert host.until(docker.is_clean, within=10), docker.containers()
 
     def run(name):
         environment = {

@@ -1,17 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Deaths around a container: of the client, of the engine, of the container itself."""
+import contextlib
 import os
 import random
 import signal
 import subprocess
 import time
+from pathlib import Path
 
-from lib import box, host
+import pytest
+
+from lib import box, engines, host, kept
 
 CLIENT_DEATHS = 10
 PARALLEL = 20
 LABEL = "io.glovebox.managed"
 EXPIRES = "io.glovebox.expires"
+INSTANCE = "io.glovebox.instance"
+OWNER = "io.glovebox.owner"
+BOX = "io.glovebox.box"
+DEAD = "4194305-1"  # no process has a number above 2^22
 # What a link without its client's signs of life may take, and the removal.
 GONE_WITHIN = 20
 
@@ -49,13 +57,11 @@ def test_a_killed_client_leaves_no_container(docker):
             time.sleep(random.Random(i).random() * 0.5)
         end(process)
         assert host.until(lambda: not docker.processes(), within=GONE_WITHIN), docker.processes()
-    # One that was made and never started is removed by whoever comes after its time.
-    left = [item for item in docker.containers() if item["State"] != "created"]
+    # One that was made and never started is removed by whoever comes next.
     assert host.until(lambda: not [item for item in docker.containers()
-                                   if item["State"] != "created"], within=GONE_WITHIN), left
-    for item in docker.containers():
-        assert item["Labels"][LABEL] == "true" and int(item["Labels"][EXPIRES]) > 0
-        docker.engine.ask("DELETE", f"/containers/{item['Id']}?force=1")
+                                   if item["State"] != "created"], within=GONE_WITHIN)
+    assert docker.run("true").exit_code == 0
+    assert host.until(docker.is_clean, within=5), docker.containers()
     assert len(docker.volumes()) == 2, docker.volumes()
 
 
@@ -69,23 +75,99 @@ def test_a_container_removed_behind_our_back_is_an_error(docker):
     assert b"lost" in err or b"ended" in err, err
 
 
-def test_leftovers_are_swept_when_their_time_is_over_and_others_are_not(docker):
-    def make(labels):
-        status, data = docker.engine.ask("POST", "/containers/create",
-                                         {"Image": docker.image, "Cmd": ["true"], "Labels": labels})
-        assert status == 201, data
-
-    now = int(time.time())
-    make({LABEL: "true", EXPIRES: str(now - 10), "is": "old"})
-    make({LABEL: "true", EXPIRES: str(now + 1000), "is": "young"})
-    make({EXPIRES: "0", "is": "a stranger"})
+@contextlib.contextmanager
+def running(docker):
+    """A run that goes on, and what the engine lists of its container."""
+    process = begin(docker, "echo up; sleep 1000")
     try:
-        assert docker.run("true").exit_code == 0
-        left = {item["Labels"]["is"] for item in docker.containers()}
-        assert left == {"young", "a stranger"}
+        assert process.stdout.readline() == b"up\n"
+        [item] = docker.containers()
+        yield item
     finally:
-        for item in docker.containers():
-            docker.engine.ask("DELETE", f"/containers/{item['Id']}?force=1")
+        process.terminate()
+        process.communicate(timeout=60)
+    assert host.until(docker.is_clean, within=GONE_WITHIN)
+
+
+@pytest.fixture
+def leftovers(docker):
+    """Containers as somebody left them, by what they are called; each is removed afterwards."""
+    with running(docker) as item:
+        labels = item["Labels"]
+
+    def make(**names):
+        for name, changes in names.items():
+            status, data = docker.engine.ask(
+                "POST", "/containers/create", {"Image": docker.image, "Cmd": ["true"],
+                                               "Labels": {**labels, "is": name, **changes}})
+            assert status == 201, data
+
+    yield make
+    for item in docker.containers():
+        docker.engine.ask("DELETE", f"/containers/{item['Id']}?force=1")
+
+
+def names_left(docker):
+    return {item["Labels"].get("is") for item in docker.containers()} - {None}
+
+
+def owner_of(pid):
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return f"{pid}-{fields[19]}"
+
+
+def leave_some(make):
+    """Names of those that are to stay."""
+    now = int(time.time())
+    here = owner_of(os.getpid())
+    make(dead={OWNER: DEAD}, reused={OWNER: f"{os.getpid()}-1"},
+         late={OWNER: here, EXPIRES: str(now - 1000)},
+         alive={OWNER: here}, in_time={OWNER: here, EXPIRES: str(now + 1000)},
+         of_others={OWNER: DEAD, INSTANCE: "0123456789abcdef", EXPIRES: str(now - 1000)},
+         unmarked={OWNER: "", EXPIRES: "never"})
+    return {"alive", "in_time", "of_others", "unmarked"}
+
+
+def test_the_next_run_sweeps_what_is_dead_and_of_this_instance(docker, leftovers):
+    stay = leave_some(leftovers)
+    assert docker.run("true").exit_code == 0
+    assert names_left(docker) == stay
+
+
+def test_prune_sweeps_what_is_dead_and_of_this_instance(docker, leftovers):
+    stay = leave_some(leftovers)
+    done = kept.call("prune", host_env=docker.environment)
+    assert done.returncode == 0 and b"3 containers removed" in done.err, done
+    assert names_left(docker) == stay
+    assert kept.call("prune", host_env={"DOCKER_HOST": "unix:///nowhere"}).returncode == 0
+
+
+def test_a_container_tells_whose_it_is(docker):
+    with running(docker) as item:
+        labels = item["Labels"]
+        pid = int(labels[OWNER].split("-")[0])
+        assert labels[OWNER] == owner_of(pid) and host.descendants(os.getpid())
+        assert labels[LABEL] == "true" and len(labels[INSTANCE]) == 16
+        assert int(labels[EXPIRES]) > time.time() and BOX not in labels
+    options = ("--backend", "docker", "--image", docker.image, "--ttl", "1000s")
+    with kept.made(*options, host_env=docker.environment) as name:
+        [item] = docker.containers()
+        assert item["Labels"][BOX] == name and item["Labels"][INSTANCE] == labels[INSTANCE]
+        assert 0 < int(item["Labels"][EXPIRES]) - time.time() < 1001
+
+
+def test_stats_of_a_live_container_are_true(docker):
+    options = ("--backend", "docker", "--image", docker.image)
+    with kept.made(*options, host_env=docker.environment) as name:
+        before = kept.call("stats", name, "--json").document
+        done = kept.sh(name, "head -c 20000000 /dev/zero > big; sleep 1000 & sleep 1000 & i=0;"
+                             " while [ $i -lt 20000 ]; do i=$((i + 1)); done")
+        assert done.exit_code == 0, done
+        after = kept.call("stats", name, "--json").document
+        assert before["processes"] == after["processes"] == 1  # the glove
+        assert after["files_bytes"] - before["files_bytes"] >= 20000000
+        assert after["memory_peak_bytes"] >= after["memory_bytes"] >= 20000000
+        assert after["cpu_ms"] > before["cpu_ms"]
 
 
 def test_a_volume_without_its_mark_is_filled_again(docker):
@@ -122,3 +204,76 @@ def test_a_killed_engine_is_an_error_within_the_deadline(own_engine):
         assert not refused.hung and refused.returncode == 125, refused
     finally:
         end(process)
+
+
+def has_stopped(pid):
+    """Every thread of it: they stop one after another."""
+    states = [Path(f"/proc/{pid}/task/{task}/stat").read_text().rpartition(")")[2].split()[0]
+              for task in os.listdir(f"/proc/{pid}/task")]
+    return set(states) == {"T"}
+
+
+@contextlib.contextmanager
+def hung(docker):
+    """The engine does nothing, and answers nothing, for a while."""
+    process = engine_process(docker)
+    os.kill(process.pid, signal.SIGSTOP)
+    try:
+        assert host.until(lambda: has_stopped(process.pid), within=10)
+        yield
+    finally:
+        os.kill(process.pid, signal.SIGCONT)
+
+
+# A kill that the glove does not answer, one deadline of the engine, and a slow machine.
+HUNG_WITHIN = 45
+
+
+def test_a_run_on_an_engine_that_hangs_ends_within_its_deadline(own_engine):
+    assert own_engine.run("true").exit_code == 0
+    process = begin(own_engine, "echo up; sleep 1000", timeout="3")
+    try:
+        assert process.stdout.readline() == b"up\n"
+        with hung(own_engine):
+            _, err = process.communicate(timeout=HUNG_WITHIN)
+            assert process.returncode in (124, 125), (process.returncode, err)
+            late = own_engine.run("true", outer=HUNG_WITHIN)
+            assert not late.hung and late.returncode == 125, late
+            assert b"did not answer in time" in late.out + late.err, late
+            assert host.until(lambda: not own_engine.processes(), within=GONE_WITHIN)
+        assert host.until(own_engine.is_clean, within=GONE_WITHIN), own_engine.containers()
+    finally:
+        end(process)
+
+
+def test_a_live_box_on_an_engine_that_hangs_ends_within_its_deadline(own_engine):
+    options = ("--backend", "docker", "--image", own_engine.image)
+    name = kept.create(*options, host_env=own_engine.environment)
+    with hung(own_engine):
+        for words in (("run", name, "--timeout", "2", "--", "true"), ("stats", name), ("rm", name)):
+            done = kept.call(*words, outer=HUNG_WITHIN)
+            assert not done.hung and done.returncode != 0 and done.err, done
+        assert host.until(lambda: not kept.keepers(), within=HUNG_WITHIN)
+    assert host.until(own_engine.is_clean, within=GONE_WITHIN), own_engine.containers()
+    assert kept.listed() == []
+
+
+def test_a_full_disk_of_the_engine_is_an_error_and_leaves_nothing(make_docker):
+    with engines.docker(disk="24m") as engine:
+        docker = make_docker(engine)
+        assert docker.run("true").exit_code == 0
+        assert host.until(docker.is_clean, within=10), docker.containers()
+        data = f"/proc/{engine_process(docker).pid}/root{engine.base}/data"
+        with contextlib.suppress(OSError), open(f"{data}/filler", "wb", buffering=0) as filler:
+            while True:
+                filler.write(bytes(1 << 16))
+        with contextlib.suppress(OSError), open(f"{data}/filler", "ab", buffering=0) as filler:
+            while True:
+                filler.write(b"x")
+        done = docker.run("true")
+        assert done.returncode == 125 and b"no space left on device" in done.out + done.err, done
+        assert b"make room" in done.out + done.err, done
+        os.unlink(f"{data}/filler")
+        assert host.until(docker.is_clean, within=5), docker.containers()
+        assert docker.run("true").exit_code == 0
+        assert host.until(docker.is_clean, within=5), docker.containers()

@@ -128,7 +128,7 @@ static int do_create(struct driver *d)
         .mounts = volume ? mounts : NULL,
     };
     char id[CONTAINER_ID_SIZE];
-    int r = container_create(d->engine, &spec, id, d->err);
+    int r = container_create(d->engine, &spec, id, NULL, d->err);
 
     if (r == 0)
         json_put_str(&d->w, "id", id);

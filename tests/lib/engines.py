@@ -182,7 +182,7 @@ def _stop(engine):
 
 
 @contextlib.contextmanager
-def _running(kind, program, command, groups, environment=None):
+def _running(kind, program, command, groups, environment=None, settle=lambda engine: ""):
     if not os.path.exists(program):
         raise Missing(f"{program} is not installed")
     base = tempfile.mkdtemp(prefix="gbengine-", dir="/var/tmp")
@@ -191,7 +191,8 @@ def _running(kind, program, command, groups, environment=None):
     try:
         with open(engine.log, "wb") as log:
             engine.process = subprocess.Popen(
-                [*APART, "sh", "-c", SETTLE + 'exec "$@"', "sh", program, *command(engine)],
+                [*APART, "sh", "-c", SETTLE + settle(engine) + 'exec "$@"', "sh", program,
+                 *command(engine)],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 env={**os.environ, **(environment(engine) if environment else {})})
         ready = host.until(lambda: engine.answers() or engine.process.poll() is not None,
@@ -206,8 +207,8 @@ def _running(kind, program, command, groups, environment=None):
         shutil.rmtree(base)
 
 
-def docker(*arguments):
-    """A private Docker; a context manager."""
+def docker(*arguments, disk=None):
+    """A private Docker; a context manager.  disk: the size of all that it can keep, "24m"."""
     group = f"gbengine-{os.getpid()}"
 
     def command(engine):
@@ -218,7 +219,14 @@ def docker(*arguments):
                 "--host", engine.host, "--cgroup-parent", f"/{group}", "--group", "root",
                 *arguments]
 
-    return _running("docker", DOCKERD, command, [group])
+    def small(engine):
+        data = engine.base / "data"
+        return f"mkdir {data} && mount -t tmpfs -o size={disk} tmpfs {data} && " if disk else ""
+
+    def environment(engine):
+        return {"TMPDIR": str(engine.base)}  # containerd writes its stacks there when it was stopped
+
+    return _running("docker", DOCKERD, command, [group], environment, small)
 
 
 def podman():

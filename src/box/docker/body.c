@@ -8,7 +8,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/err.h"
 #include "box/docker/docker.h"
@@ -24,9 +23,6 @@
 
 /* The engine's own network, by the name that Docker and Podman both have for it. */
 #define BRIDGE "bridge"
-
-/* How long a container may exist without being started. */
-#define START_S 120
 
 static const char *const dropped[] = { "ALL", NULL };
 static const char *const added[] = { "KILL", "SETUID", "SETGID", "SETPCAP", NULL };
@@ -95,21 +91,15 @@ static int fill_ports(struct container_port ports[static PORTS_MAX + 1],
     return 0;
 }
 
-/* When somebody may take it for left behind. */
-static void expiry(const struct box_spec *spec, char text[static 32])
-{
-    uint64_t seconds = (uint64_t)time(NULL) + START_S + spec->ttl_ms / 1000;
-
-    (void)snprintf(text, 32, "%" PRIu64, seconds);
-}
-
 int docker_create(struct engine *engine, const struct box_spec *spec,
-                  const struct docker_glove *glove, char *ret_id, struct gb_err *err)
+                  const struct docker_glove *glove, char *ret_id, wall_set *ret_missing,
+                  struct gb_err *err)
 {
     const struct limits *limits = &spec->limits;
     struct places places = { 0 };
     struct container_port ports[PORTS_MAX + 1] = { 0 };
-    char expires[32];
+    struct docker_marks marks;
+    char warnings[CONTAINER_WARNINGS_SIZE] = "";
     char program[sizeof(DOCKER_GLOVE_DIR) + sizeof(glove->file)];
     const char *const entrypoint[] = { program, "-", NULL };
     const struct container_mount mounts[] = {
@@ -120,13 +110,10 @@ int docker_create(struct engine *engine, const struct box_spec *spec,
           .is_no_copy = true },
         { 0 },
     };
-    const char *const labels[] = {
-        DOCKER_LABEL_OURS, "true", DOCKER_LABEL_EXPIRES, expires, NULL,
-    };
     struct container_spec body = {
         .image = spec->image,
         .entrypoint = entrypoint,
-        .labels = labels,
+        .labels = marks.labels,
         .workdir = "/",
         .user = "0:0",
         .hostname = "box",
@@ -157,7 +144,9 @@ int docker_create(struct engine *engine, const struct box_spec *spec,
     if (r < 0)
         return r;
     (void)snprintf(program, sizeof(program), DOCKER_GLOVE_DIR "/%s", glove->file);
-    expiry(spec, expires);
+    docker_marks_init(spec, &marks);
     fill_places(&places, spec);
-    return container_create(engine, &body, ret_id, err);
+    r = container_create(engine, &body, ret_id, warnings, err);
+    *ret_missing = docker_missing_of(warnings);
+    return r;
 }

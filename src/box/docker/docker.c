@@ -24,6 +24,9 @@
 #define KILL_WAIT_MS   3000
 #define COUNTS_WAIT_MS 5000
 
+/* What the engine may take where nobody waits for its work but for its end. */
+#define END_MS 10000
+
 #define PATH_DEFAULT "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 /* The kernel's own ids: an engine gives containers none of their own unless it was told to. */
@@ -38,6 +41,8 @@ struct docker {
     struct msg_counts before;
     bool has_run;
     uint32_t kill_seq;
+    wall_set missing;
+    bool is_hung; /* the engine has let a deadline pass: it is not asked again */
 };
 
 /* ---- start ---------------------------------------------------------------------------------- */
@@ -118,7 +123,8 @@ static void fill_receipt(struct box *box, const struct box_spec *spec, const str
 {
     struct receipt *receipt = box_receipt_edit(box);
 
-    receipt->walls = WALLS_ALL & ~NOT_OURS & ~(box_without(box) & 1u << WALL_LANDLOCK);
+    receipt->walls =
+        WALLS_ALL & ~NOT_OURS & ~docker->missing & ~(box_without(box) & 1u << WALL_LANDLOCK);
     if (spec->has_network)
         receipt->walls &= ~(1u << WALL_NET);
     receipt->net = spec->has_network ? "bridge" : "none";
@@ -129,16 +135,38 @@ static void fill_receipt(struct box *box, const struct box_spec *spec, const str
     receipt->accounting = "box";
 }
 
+/* A wall that the engine only warns about is not there. */
+static int check_missing(const struct docker *docker, const struct box_spec *spec,
+                         struct gb_err *err)
+{
+    wall_set broken = docker->missing & ~spec->may_miss;
+    int wall = 0;
+
+    if (!broken)
+        return 0;
+    while (!(broken & 1u << wall))
+        wall++;
+    if (spec->ret_broken)
+        *spec->ret_broken = wall;
+    return gb_fail(err, -ENOTSUP, GB_BLAME_HOST,
+                   "the wall '%s' cannot be built: the engine warns that it does not hold this "
+                   "limit" GB_REMEDY "give the engine's kernel the controller (docker info says "
+                   "what is missing), or use --backend native",
+                   wall_name((enum wall)wall));
+}
+
 static int start_container(struct docker *docker, const struct box_spec *spec, int *ret_link_fd,
                            struct gb_err *err)
 {
     struct docker_glove glove;
     struct attach_beat beat;
-    int r = docker_glove_find(docker->engine, spec->image, &glove, err);
+    int r = docker_glove_find(docker->engine, spec, &glove, err);
 
     docker_beat_init(&docker->beat, &beat);
     if (r == 0)
-        r = docker_create(docker->engine, spec, &glove, docker->id, err);
+        r = docker_create(docker->engine, spec, &glove, docker->id, &docker->missing, err);
+    if (r == 0)
+        r = check_missing(docker, spec, err);
     if (r == 0)
         r = attach_open(docker->engine, docker->id, false, &beat, &docker->attach, ret_link_fd,
                         err);
@@ -150,6 +178,8 @@ static int docker_start(struct box *box, const struct box_spec *spec, int *ret_l
 {
     struct docker *docker = box_state(box);
     cleanup_close int link_fd = -1;
+    struct gb_err ignored = { 0 };
+    size_t n_swept;
     int r = check_spec(spec, err);
 
     docker->groups = (struct docker_groups)DOCKER_GROUPS_INIT;
@@ -161,10 +191,37 @@ static int docker_start(struct box *box, const struct box_spec *spec, int *ret_l
         r = look(box, docker, err);
     if (r < 0)
         return r;
-    docker_sweep(docker->engine);
+    engine_set_call_ms(docker->engine, END_MS);
+    (void)docker_sweep(docker->engine, spec->run_dir, &n_swept, &ignored); /* the next one will */
     fill_receipt(box, spec, docker);
     *ret_link_fd = take_fd(&link_fd);
     return 0;
+}
+
+/* ---- what the engine is asked for at the end ------------------------------------------------- */
+
+/* One that hangs costs one deadline, whatever is still to be done: the glove ends by itself when it
+ * hears nothing, and the engine removes what has ended when it lives again. */
+static bool is_askable(const struct docker *docker)
+{
+    return docker->engine && docker->id[0] && !docker->is_hung;
+}
+
+static int asked(struct docker *docker, int r)
+{
+    docker->is_hung = docker->is_hung || r == -ETIMEDOUT;
+    return r;
+}
+
+static bool is_removed(struct docker *docker)
+{
+    struct gb_err ignored = { 0 };
+
+    if (!docker->engine || !docker->id[0])
+        return true; /* it is the keeper's, or there never was one */
+    engine_set_call_ms(docker->engine, END_MS);
+    return is_askable(docker) &&
+           asked(docker, container_remove(docker->engine, docker->id, &ignored)) == 0;
 }
 
 /* What the container or its engine said last. */
@@ -181,8 +238,12 @@ static int docker_lost(struct box *box, const struct box_spec *spec, struct gb_e
     for (size_t i = 0; i < n; i++)
         if ((unsigned char)said[i] < ' ')
             said[i] = ' ';
-    if (docker->id[0])
-        (void)container_inspect(docker->engine, docker->id, &state, &ignored);
+    if (is_askable(docker))
+        (void)asked(docker, container_inspect(docker->engine, docker->id, &state, &ignored));
+    if (docker->is_hung)
+        return gb_fail(err, -ETIMEDOUT, GB_BLAME_PEER,
+                       "the engine does not answer any more" GB_REMEDY
+                       "see whether it is well: docker info");
     return gb_fail(err, -EPIPE, GB_BLAME_PEER, "the container has ended%s%s%s%s",
                    state.is_oom_killed ? ": out of memory" : "", n || state.error[0] ? ": " : "",
                    state.error, said);
@@ -207,6 +268,8 @@ static struct msg_counts counts_now(struct box *box, const struct docker *docker
 
     if (docker_groups_are_seen(&docker->groups))
         return docker_groups_read(&docker->groups);
+    if (docker->is_hung)
+        return counts;
     if (box_settle(box, &ignored) < 0 ||
         link_counts(box_link(box), clock_after_ms(COUNTS_WAIT_MS), &counts, &ignored) < 0)
         return (struct msg_counts){ 0 };
@@ -260,8 +323,10 @@ static uint32_t await_kill(struct box *box, struct docker *docker)
     r = link_await(box_link(box), docker->kill_seq, clock_after_ms(KILL_WAIT_MS), &left, &step,
                    &ignored);
     docker->kill_seq = 0;
-    if (r < 0 && docker->id[0])
-        (void)container_kill(docker->engine, docker->id, "KILL", &ignored);
+    if (r == -ETIMEDOUT && !docker->engine)
+        docker->is_hung = true; /* the keeper's affair; here nothing more is asked over the link */
+    if (r < 0 && is_askable(docker))
+        (void)asked(docker, container_kill(docker->engine, docker->id, "KILL", &ignored));
     return r < 0 ? 0 : (uint32_t)left;
 }
 
@@ -320,43 +385,64 @@ static int docker_attach(struct box *box, const struct box_kept *kept,
     return 0;
 }
 
+/* Of a box that a keeper holds by the glove's word: all its programs can do is read the same. */
+static int docker_usage(struct box *box, struct box_usage *ret, struct gb_err *err)
+{
+    struct docker *docker = box_state(box);
+    struct msg_counts counts;
+
+    if (docker_groups_are_seen(&docker->groups)) {
+        counts = docker_groups_read(&docker->groups);
+    } else {
+        int r = link_counts(box_link(box), clock_after_ms(COUNTS_WAIT_MS), &counts, err);
+
+        if (r < 0)
+            return r;
+    }
+    *ret = (struct box_usage){
+        .memory_bytes = counts.memory_now,
+        .memory_peak = counts.memory_peak,
+        .memory_files = counts.memory_files,
+        .cpu_ns = counts.cpu_ns,
+        .processes = counts.pids_now,
+    };
+    return 0;
+}
+
 /* ---- the end -------------------------------------------------------------------------------- */
 
 static uint32_t docker_destroy(struct box *box)
 {
     struct docker *docker = box_state(box);
-    struct gb_err ignored = { 0 };
-    uint32_t survivors = 0;
+    uint32_t survivors = is_removed(docker) ? 0 : 1; /* unknown, so not none */
 
-    if (docker->id[0] && container_remove(docker->engine, docker->id, &ignored) < 0)
-        survivors = 1; /* unknown, so not none */
     attach_close(&docker->attach);
     engine_free(&docker->engine);
     docker_groups_close(&docker->groups);
     return survivors;
 }
 
-static bool is_stale(const struct container_item *item, uint64_t now)
+/* The container's stdin ends with the connection: the glove ends, PID 1 takes everything with it,
+ * and the engine removes what it was told to remove.  A glove that is lost already may have left
+ * something behind. */
+static int docker_leave(struct box *box)
 {
-    const char *expires = container_label(item, DOCKER_LABEL_EXPIRES);
-    bool is_idle = strcmp(item->state, "created") == 0 || strcmp(item->state, "exited") == 0 ||
-                   strcmp(item->state, "dead") == 0;
+    struct docker *docker = box_state(box);
 
-    return is_idle && expires && strtoull(expires, NULL, 10) < now;
+    if (!docker->attach || link_is_lost(box_link(box)))
+        return -EPIPE;
+    attach_close(&docker->attach);
+    engine_free(&docker->engine);
+    docker_groups_close(&docker->groups);
+    return 0;
 }
 
-void docker_sweep(struct engine *engine)
+static int docker_sweep_all(const struct box_spec *spec, size_t *ret_n, struct gb_err *err)
 {
-    static const char *const labels[] = { DOCKER_LABEL_OURS "=true", NULL };
-    cleanup_container_list struct container_list list = { 0 };
-    struct gb_err ignored = { 0 };
-    uint64_t now = (uint64_t)time(NULL);
+    cleanup_engine struct engine *engine = NULL;
+    int r = engine_for(spec, &engine, err);
 
-    if (container_list(engine, labels, &list, &ignored) < 0)
-        return;
-    for (size_t i = 0; i < list.n; i++)
-        if (is_stale(&list.items[i], now))
-            (void)container_remove(engine, list.items[i].id, &ignored);
+    return r < 0 ? r : docker_sweep(engine, spec->run_dir, ret_n, err);
 }
 
 static const char *const disks[] = { BOX_WORKSPACE, "/tmp", NULL };
@@ -364,20 +450,24 @@ static const char *const disks[] = { BOX_WORKSPACE, "/tmp", NULL };
 const struct box_ops box_docker = {
     .name = "docker",
     .state_size = sizeof(struct docker),
-    .can_miss = NOT_OURS | 1u << WALL_LANDLOCK,
+    .can_miss =
+        NOT_OURS | 1u << WALL_LANDLOCK | 1u << WALL_MEMORY | 1u << WALL_CPU | 1u << WALL_PIDS,
     .shares_ids = true,
     .is_held = true,
     .has_bridge = true,
     .beats = true,
     .disks = disks,
     .probe = docker_probe,
+    .sweep = docker_sweep_all,
     .start = docker_start,
     .lost = docker_lost,
     .run_open = docker_run_open,
     .run_cpu_ns = docker_run_cpu_ns,
     .run_kill = docker_run_kill,
     .run_close = docker_run_close,
+    .usage = docker_usage,
     .watch_fd = docker_watch_fd,
     .attach = docker_attach,
+    .leave = docker_leave,
     .destroy = docker_destroy,
 };

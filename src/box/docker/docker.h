@@ -20,8 +20,11 @@ struct engine;
 struct gb_err;
 
 /* Labels of everything that is ours on an engine. */
-#define DOCKER_LABEL_OURS    "io.glovebox.managed"
-#define DOCKER_LABEL_EXPIRES "io.glovebox.expires" /* seconds since the epoch; "never" */
+#define DOCKER_LABEL_OURS     "io.glovebox.managed"
+#define DOCKER_LABEL_INSTANCE "io.glovebox.instance" /* of containers: who may sweep them */
+#define DOCKER_LABEL_OWNER    "io.glovebox.owner"    /* the process that holds it, and its start */
+#define DOCKER_LABEL_BOX      "io.glovebox.box"      /* the id of a box that lives on */
+#define DOCKER_LABEL_EXPIRES  "io.glovebox.expires"  /* seconds since the epoch; "never" */
 
 /* Where the glove is in a container. */
 #define DOCKER_GLOVE_DIR "/.glovebox"
@@ -33,15 +36,36 @@ struct docker_glove {
 };
 
 /* There and complete on return. */
-int docker_glove_find(struct engine *engine, const char *image, struct docker_glove *ret,
+int docker_glove_find(struct engine *engine, const struct box_spec *spec, struct docker_glove *ret,
                       struct gb_err *err);
 
-/* Makes the container; it is not started. */
+/* Makes the container; it is not started.  Walls of which the engine says that it cannot build them
+ * in *ret_missing. */
 int docker_create(struct engine *engine, const struct box_spec *spec,
-                  const struct docker_glove *glove, char *ret_id, struct gb_err *err);
+                  const struct docker_glove *glove, char *ret_id, wall_set *ret_missing,
+                  struct gb_err *err);
 
-/* Removes containers of ours that nobody holds any more: never started, or past their time. */
-void docker_sweep(struct engine *engine);
+/* The walls that are missing by the lines of container_create(). */
+wall_set docker_missing_of(const char *warnings);
+
+/* ---- whose it is ----------------------------------------------------------------------------- */
+
+#define DOCKER_MARK_SIZE 48
+
+/* The labels of a container; they point into the struct itself. */
+struct docker_marks {
+    char instance[DOCKER_MARK_SIZE];
+    char owner[DOCKER_MARK_SIZE];
+    char expires[DOCKER_MARK_SIZE];
+    char box[DOCKER_MARK_SIZE];
+    const char *labels[11];
+};
+
+void docker_marks_init(const struct box_spec *spec, struct docker_marks *ret);
+
+/* Removes containers of this instance that nobody holds any more: not running and their owner is
+ * dead, or long past their time.  How many in *ret_n. */
+int docker_sweep(struct engine *engine, const char *run_dir, size_t *ret_n, struct gb_err *err);
 
 /* ---- signs of life --------------------------------------------------------------------------- */
 

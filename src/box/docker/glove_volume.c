@@ -70,7 +70,7 @@ static int fill_through(struct engine *engine, const char *container, const char
     return r < 0 ? r : verify(engine, container, file, err);
 }
 
-static int fill(struct engine *engine, const char *image, const struct docker_glove *glove,
+static int fill(struct engine *engine, const struct box_spec *box, const struct docker_glove *glove,
                 struct gb_err *err)
 {
     static const char *const nothing[] = { "/nothing", NULL };
@@ -81,13 +81,11 @@ static int fill(struct engine *engine, const char *image, const struct docker_gl
           .is_no_copy = true },
         { 0 },
     };
-    const char *const expiring[] = {
-        DOCKER_LABEL_OURS, "true", DOCKER_LABEL_EXPIRES, "0", NULL,
-    };
+    struct docker_marks marks;
     struct container_spec spec = {
-        .image = image,
+        .image = box->image,
         .entrypoint = nothing,
-        .labels = expiring,
+        .labels = marks.labels,
         .network_mode = "none",
         .mounts = mounts,
     };
@@ -95,8 +93,9 @@ static int fill(struct engine *engine, const char *image, const struct docker_gl
     char id[CONTAINER_ID_SIZE];
     int r = volume_create(engine, glove->volume, ours, err);
 
+    docker_marks_init(box, &marks);
     if (r == 0)
-        r = container_create(engine, &spec, id, err);
+        r = container_create(engine, &spec, id, NULL, err);
     if (r < 0)
         return r;
     r = fill_through(engine, id, glove->file, err);
@@ -134,7 +133,7 @@ static int make_mark(struct engine *engine, const char *mark, struct docker_glov
     return r < 0 ? r : read_mark(engine, mark, glove, err);
 }
 
-int docker_glove_find(struct engine *engine, const char *image, struct docker_glove *ret,
+int docker_glove_find(struct engine *engine, const struct box_spec *spec, struct docker_glove *ret,
                       struct gb_err *err)
 {
     char mark[sizeof(ret->volume) + 8];
@@ -154,6 +153,6 @@ int docker_glove_find(struct engine *engine, const char *image, struct docker_gl
     r = id_make(FILE_LETTER, ret->file);
     if (r < 0)
         return gb_fail(err, r, GB_BLAME_HOST, "no randomness for a name");
-    r = fill(engine, image, ret, err);
+    r = fill(engine, spec, ret, err);
     return r < 0 ? r : make_mark(engine, mark, ret, err);
 }

@@ -124,5 +124,8 @@ struct msg_counts docker_groups_read(const struct docker_groups *groups)
         .oom_kills =
             read_count(groups->memory, is_v2 ? "memory.events" : "memory.oom_control", "oom_kill"),
         .pids_hits = read_count(groups->pids, "pids.events", "max"),
+        .memory_now =
+            read_count(groups->memory, is_v2 ? "memory.current" : "memory.usage_in_bytes", NULL),
+        .pids_now = read_count(groups->pids, "pids.current", NULL),
     };
 }
