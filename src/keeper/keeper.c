@@ -234,6 +234,9 @@ int keeper_serve(struct keeper *k, const struct pollfd *polls, size_t n)
 {
     int r = k->is_held ? hand_out(k) : 0;
 
+    /* A glove that is gone waits for nobody: its last frames would wake us again and again. */
+    if (k->is_held && polls[0].revents & (POLLHUP | POLLERR))
+        k->stall_ms = 0;
     if (r == 0 && !k->is_held && polls[0].revents)
         r = read_link(k);
     for (size_t i = 0; r == 0 && i + 1 < n; i++)

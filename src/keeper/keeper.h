@@ -13,7 +13,8 @@
  * Invariants
  *  1. A client never sees another's frames, and can neither name nor end another's runs.
  *  2. A client who breaks the protocol, or stops reading, loses his connection and nothing else.
- *     While his queue is full nothing is read from the glove; after stall_ms he is put out.
+ *     While his queue is full nothing is read from the glove; after stall_ms he is put out, and
+ *     at once when the glove is gone.
  *  3. What a client leaves behind ends: channels into the box get their FIN, what still comes for
  *     him is thrown away and paid for, his runs are killed.
  *  4. Memory is bounded and only mapped while a client is there; nothing is allocated.  A guard

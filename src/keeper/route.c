@@ -39,7 +39,8 @@ union message {
 
 /* ---- to the glove --------------------------------------------------------------------------- */
 
-/* All of it: the glove reads its link whatever else it does, so this is a matter of moments. */
+/* All of it: the glove reads its link whatever else it does, so this is a matter of moments.
+ * -ETOOMANYREFS: nothing was sent, because this user has too many descriptors under way. */
 static int send_frame(struct keeper *k, size_t len, const int *fds, size_t n_fds)
 {
     uint64_t deadline_ns = clock_after_ms(SEND_MS);
@@ -49,6 +50,8 @@ static int send_frame(struct keeper *k, size_t len, const int *fds, size_t n_fds
         struct pollfd out = { .fd = k->link_fd, .events = POLLOUT };
         ssize_t n = fd_send(k->link_fd, k->frame + at, len - at, fds, n_fds, MSG_DONTWAIT);
 
+        if (n == -ETOOMANYREFS && at == 0)
+            return -ETOOMANYREFS;
         if (n == -EAGAIN && poll(&out, 1, clock_poll_ms(deadline_ns)) == 0)
             k->lost = -ETIMEDOUT;
         else if (n < 0 && n != -EAGAIN)
@@ -266,7 +269,12 @@ static int run_forward(struct keeper *k, struct keeper_client *c, struct msg_run
     request->in = run->in;
     request->is_killed = run->flags & RUN_FLAG_GROUP;
     c->n_runs++;
-    return send_msg(k, MSG_RUN, 0, 0, run, fds, run->n_fds);
+    r = send_msg(k, MSG_RUN, 0, 0, run, fds, run->n_fds);
+    if (r != -ETOOMANYREFS)
+        return r;
+    request->seq = 0;
+    routes_close(k, (uint32_t[]){ run->in, run->out, run->err }, 3);
+    return refuse(c, theirs, EAGAIN);
 }
 
 static int on_run(struct keeper *k, struct keeper_client *c, union message *msg)

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -775,6 +776,26 @@ static void who_stops_reading_holds_the_others_up_until_he_is_put_out(void **sta
     world_down(&w);
 }
 
+/* Its end is told again by every poll: who does not read must not make that a spin. */
+static void a_glove_that_is_gone_waits_for_nobody(void **state)
+{
+    struct world w;
+    struct peer deaf;
+    struct msg_run run;
+
+    (void)state;
+    world_up(&w);
+    client_greeted(&w, &deaf);
+    run = started(&w, &deaf, &(struct msg_run){ .seq = 1, .out = 2 });
+    flood(&w, &run.out, 1);
+    assert_true(w.keeper->is_held);
+    peer_close(&w.glove);
+    assert_int_equal(world_turn(&w), -EPIPE);
+    assert_int_equal(keeper_n_clients(w.keeper), 0);
+    peer_close(&deaf);
+    world_down(&w);
+}
+
 static void who_reads_again_in_time_misses_nothing(void **state)
 {
     struct world w;
@@ -805,6 +826,58 @@ static void who_reads_again_in_time_misses_nothing(void **state)
     assert_int_equal(w.keeper->clients[1]->stalled_ns, 0);
     peer_close(&c);
     peer_close(&other);
+    world_down(&w);
+}
+
+/* So many descriptors in a socket that this user may send no more. */
+static void hoard(int fds[static 2])
+{
+    int many[FD_PASS_MAX];
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+    for (size_t i = 0; i < FD_PASS_MAX; i++)
+        many[i] = fds[0];
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(fd_send(fds[0], "x", 1, many, FD_PASS_MAX, 0), 1);
+}
+
+/* Any process of the user can bring that about, and nothing has been sent then. */
+static void a_run_whose_descriptors_cannot_be_sent_is_refused(void **state)
+{
+    static char packed[16];
+    struct msg_run run = { .seq = 3, .n_fds = 1, .flags = RUN_FLAG_GROUP, .out = 2, .cwd = "/" };
+    struct world w;
+    struct peer c;
+    struct msg_error error;
+    struct rlimit before;
+    struct rlimit low;
+    uid_t uid = geteuid();
+    int fds[2];
+    int r;
+
+    (void)state;
+    world_up(&w);
+    client_greeted(&w, &c);
+    assert_int_equal(wire_strs_pack((const char *[]){ "true", NULL }, packed, 16, &run.argv), 0);
+    peer_send_fds(&c, MSG_RUN, 0, 0, &run, &c.fd, 1);
+    hoard(fds);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    low = (struct rlimit){ .rlim_cur = FD_PASS_MAX, .rlim_max = before.rlim_max };
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+    /* Root may send any number. */
+    assert_int_equal(seteuid(uid ? uid : 65534), 0);
+    r = world_turn(&w);
+    assert_int_equal(seteuid(uid), 0);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(r, 0);
+    peer_expect(&c, MSG_ERROR, &error);
+    assert_int_equal(error.seq, 3);
+    assert_int_equal(error.error, EAGAIN);
+    assert_int_equal(keeper_n_runs(w.keeper), 0);
+    answers(&w, &c);
+    close(fds[0]);
+    close(fds[1]);
+    peer_close(&c);
     world_down(&w);
 }
 
@@ -1106,6 +1179,8 @@ int main(void)
         cmocka_unit_test(nobody_ends_the_runs_of_another),
         cmocka_unit_test(descriptors_of_a_run_go_with_it),
         cmocka_unit_test(who_stops_reading_holds_the_others_up_until_he_is_put_out),
+        cmocka_unit_test(a_glove_that_is_gone_waits_for_nobody),
+        cmocka_unit_test(a_run_whose_descriptors_cannot_be_sent_is_refused),
         cmocka_unit_test(who_reads_again_in_time_misses_nothing),
         cmocka_unit_test(requests_without_reading_the_answers_come_to_an_end),
         cmocka_unit_test(what_a_client_leaves_is_killed_drained_and_paid),
