@@ -33,6 +33,7 @@ struct given {
     bool has_stdin;
     bool has_tty;
     bool is_json;
+    bool is_jsonl;
     bool is_detached;
 };
 
@@ -62,6 +63,7 @@ static const struct opt options[] = {
     { OPT_KEY, .key = KEY_REQUIRE },
     { OPT_KEY, .key = KEY_ALLOW_MISSING },
     { OPT_FLAG, "json", 0, AT(is_json), NULL, "one JSON document with output, verdict, receipt" },
+    { OPT_FLAG, "jsonl", 0, AT(is_jsonl), NULL, "output as JSON lines, the document last" },
     { OPT_KEY, .key = KEY_COLOR },
     OPT_HELP_ROW,
     { 0 },
@@ -85,6 +87,7 @@ static const struct opt box_options[] = {
     { OPT_KEY, .key = KEY_PIDS },
     { OPT_KEY, .key = KEY_OUTPUT_MAX },
     { OPT_FLAG, "json", 0, AT(is_json), NULL, "one JSON document with output, verdict, receipt" },
+    { OPT_FLAG, "jsonl", 0, AT(is_jsonl), NULL, "output as JSON lines, the document last" },
     { OPT_KEY, .key = KEY_COLOR },
     OPT_HELP_ROW,
     { 0 },
@@ -309,7 +312,7 @@ static int take_files(const struct given *given, struct store *store, struct gb_
         }
     }
     for (size_t i = 0; r == 0 && i < given->outs.n; i++) {
-        r = exec_parse_out(given->outs.items[i], given->is_json, &store->outs[i],
+        r = exec_parse_out(given->outs.items[i], args->is_json, &store->outs[i],
                            &store->texts[store->n_texts], err);
         if (r == 0) {
             store->n_texts++;
@@ -358,6 +361,21 @@ static int take_places(const struct given *given, struct exec_args *args, struct
     return given->workspace ? exec_check_workspace(given->workspace, err) : 0;
 }
 
+/* Who has the streams. */
+static int check_styles(const struct given *given, const struct exec_args *args, struct gb_err *err)
+{
+    if (given->is_json && given->is_jsonl)
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "--json and --jsonl exclude each other");
+    if (given->is_detached && (given->has_stdin || args->is_json))
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "-d excludes --stdin, --json and --jsonl");
+    if (given->has_tty &&
+        (given->has_stdin || args->is_json || given->is_detached || args->source == EXEC_STDIN))
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
+                       "-t excludes -, --stdin, --json, --jsonl and -d: it takes the terminal "
+                       "whole");
+    return 0;
+}
+
 /* The cheap checks first; stdin is read last. */
 static int take_all(const struct given *given, const struct parsed *parsed, struct store *store,
                     struct gb_err *err)
@@ -367,15 +385,12 @@ static int take_all(const struct given *given, const struct parsed *parsed, stru
 
     args->has_stdin = given->has_stdin;
     args->has_tty = given->has_tty;
-    args->is_json = given->is_json;
+    args->is_json = given->is_json || given->is_jsonl;
+    args->is_jsonl = given->is_jsonl;
     args->is_detached = given->is_detached;
     args->begun_fd = -1;
-    if (r == 0 && given->is_detached && (given->has_stdin || given->is_json))
-        r = gb_fail(err, -EINVAL, GB_BLAME_CALLER, "-d excludes --stdin and --json");
-    if (r == 0 && given->has_tty &&
-        (given->has_stdin || given->is_json || given->is_detached || args->source == EXEC_STDIN))
-        r = gb_fail(err, -EINVAL, GB_BLAME_CALLER,
-                    "-t excludes -, --stdin, --json and -d: it takes the terminal whole");
+    if (r == 0)
+        r = check_styles(given, args, err);
     if (r == 0 && given->language)
         r = find_language(given->language, &args->language, err);
     if (r == 0)
@@ -440,10 +455,10 @@ static int exec_given(const struct call *call, const struct given *given,
 }
 
 /* Also when the options could not be understood. */
-static bool wants_json(char *const *argv)
+static bool wants(char *const *argv, const char *option)
 {
     for (; *argv && strcmp(*argv, "--") != 0; argv++)
-        if (strcmp(*argv, "--json") == 0)
+        if (strcmp(*argv, option) == 0)
             return true;
     return false;
 }
@@ -460,8 +475,8 @@ static int exec_call(const struct call *call, struct gb_err *err)
         r = exec_given(call, &given, &parsed, err);
     else if (r > 0)
         r = 0;
-    if (r < 0 && wants_json(call->argv))
-        exec_refused(err);
+    if (r < 0 && (wants(call->argv, "--json") || wants(call->argv, "--jsonl")))
+        exec_refused(err, wants(call->argv, "--jsonl"));
     parsed_clear(&parsed);
     free(given.env.items);
     free(given.files.items);

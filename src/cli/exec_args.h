@@ -68,15 +68,16 @@ struct exec_args {
     const char *workdir;   /* in the box, clean and absolute; NULL: the workspace */
     const char *workspace; /* a directory of the host that is copied in and back; NULL */
     bool has_stdin;        /* --stdin: the program reads ours */
-    bool is_json;
-    bool has_tty;     /* -t: it has our terminal */
-    bool is_detached; /* a process of its own does the run; this one tells its id */
-    int begun_fd;     /* where the run's id is told once it is written down; -1 */
+    bool is_json;          /* the result is told as a document … */
+    bool is_jsonl;         /* … behind lines of what happened before it */
+    bool has_tty;          /* -t: it has our terminal */
+    bool is_detached;      /* a process of its own does the run; this one tells its id */
+    int begun_fd;          /* where the run's id is told once it is written down; -1 */
 };
 
-/* Prints the document of a request that was refused before anything ran; where that fails, the
- * error is told on stderr all the same. */
-void exec_refused(const struct gb_err *why);
+/* Prints the document of a request that was refused before anything ran, as a line of --jsonl or
+ * alone; where that fails, the error is told on stderr all the same. */
+void exec_refused(const struct gb_err *why, bool is_jsonl);
 
 /* Runs it; the exit code, or a negative errno when nothing could be run and nothing was told. */
 int exec_run(const struct exec_args *args, const struct settings *settings, struct gb_err *err);

@@ -2,8 +2,8 @@
 /* cli/exec_run.c - `glovebox exec`, once its arguments are known: runs, streams, tells.
  *
  * Without --json the program's output passes through as it comes, and what glovebox has to say goes
- * to stderr.  With --json stdout carries one document and nothing else.  Ctrl-C and SIGTERM kill
- * the run, and the result is told all the same.
+ * to stderr.  With --json stdout carries one document and nothing else, with --jsonl lines of JSON.
+ * Ctrl-C and SIGTERM kill the run, and the result is told all the same.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,6 +23,7 @@
 #include "cli/box_user.h"
 #include "cli/command.h"
 #include "cli/exec_args.h"
+#include "cli/exec_lines.h"
 #include "cli/exec_session.h"
 #include "cli/term.h"
 #include "cli/term_filter.h"
@@ -55,8 +56,9 @@ struct printer {
     struct sink sinks[3];  /* by stream */
     const struct tty *tty; /* while it is raw the program draws on it */
     struct tty_filter tty_filter;
-    bool is_mid_line; /* the box wrote last where we write, and no end of a line */
-    int error;        /* of the write that failed */
+    struct exec_lines *lines; /* they carry the output instead; NULL: none */
+    bool is_mid_line;         /* the box wrote last where we write, and no end of a line */
+    int error;                /* of the write that failed */
 };
 
 /* ---- output --------------------------------------------------------------------------------- */
@@ -68,6 +70,8 @@ static int print_output(void *user, int stream, const void *bytes, size_t len)
     struct sink *sink = &p->sinks[stream];
     cleanup_buf struct buf shown = BUF_INIT(SHOWN_MAX);
 
+    if (p->lines)
+        return exec_lines_output(p->lines, stream, bytes, len);
     if (sink->is_tty) {
         int r = p->tty->is_raw ? tty_filter_add(&p->tty_filter, bytes, len, &shown)
                                : term_filter_add(&sink->filter, bytes, len, &shown);
@@ -82,6 +86,21 @@ static int print_output(void *user, int stream, const void *bytes, size_t len)
     if (len > 0 && sink->is_ours)
         p->is_mid_line = ((const char *)bytes)[len - 1] != '\n';
     return p->error;
+}
+
+static void print_begin(struct printer *p, const struct run_request *request)
+{
+    if (p->lines)
+        exec_lines_begin(p->lines, request->id, request->language ? request->language->name : NULL,
+                         request->box->limits.wall_ms);
+}
+
+static void print_step(void *user, const char *name)
+{
+    struct printer *p = user;
+
+    if (p->lines)
+        exec_lines_step(p->lines, name);
 }
 
 /* What we say begins on a line of its own. */
@@ -183,13 +202,15 @@ static int print_json(const struct run_result *result, struct gb_err *err)
     return command_print(&text, err);
 }
 
-void exec_refused(const struct gb_err *why)
+void exec_refused(const struct gb_err *why, bool is_jsonl)
 {
     struct run_result result = { .error = *why };
+    cleanup_with(exec_lines_clear) struct exec_lines lines;
     struct gb_err ignored = { 0 };
 
+    exec_lines_init(&lines, STDOUT_FILENO, -1);
     (void)id_make('r', result.id);
-    (void)print_json(&result, &ignored);
+    (void)(is_jsonl ? exec_lines_end(&lines, &result, &ignored) : print_json(&result, &ignored));
 }
 
 /* Names of files come from the box. */
@@ -277,6 +298,13 @@ static int record_output(void *user, int stream, const void *bytes, size_t len)
     return base->output ? base->output(base->user, stream, bytes, len) : 0;
 }
 
+static void record_step(void *user, const char *name)
+{
+    struct recorder *recorder = user;
+
+    recorder->base->step(recorder->base->user, name);
+}
+
 /* Whoever waits for the id goes on, and nobody hears this process any more. */
 static void tell_begun(int fd, const char *id)
 {
@@ -322,7 +350,9 @@ static int run_recorded(const struct exec_args *args, const struct settings *set
     request.id = recorder.record.id;
     request.sinks = NULL;
     request.output = record_output;
+    request.step = record_step;
     request.user = &recorder;
+    print_begin(base->user, &request);
     r = run_request(args, &request, box, result, err);
     if (r < 0)
         run_record_failure(&recorder.record, &result->error);
@@ -379,9 +409,11 @@ static int execute(const struct exec_args *args, const struct settings *settings
         .sinks = sinks,
         .stdin_fd = args->has_stdin ? STDIN_FILENO : -1,
         .cancel_fd = cancel_fd,
-        .output = args->is_json ? NULL : print_output,
+        .output = args->is_json && !args->is_jsonl ? NULL : print_output,
+        .step = print_step,
         .user = printer,
     };
+    char id[ID_SIZE];
     int r;
 
     exec_session_join(session, &request);
@@ -391,6 +423,9 @@ static int execute(const struct exec_args *args, const struct settings *settings
         settings_suit_language(settings, args->language, false, &spec);
     if (args->box || args->user)
         return execute_kept(args, settings, session, &request, result, err);
+    if (id_make('r', id) == 0)
+        request.id = id;
+    print_begin(printer, &request);
     r = run_request(args, &request, NULL, result, err);
     if (r < 0 && misses_toolchain(settings, r))
         err->blame = GB_BLAME_CALLER;
@@ -411,12 +446,26 @@ static int exit_code(const struct run_result *result, int r, const struct gb_err
     return code ? code : EXIT_FAILED;
 }
 
+/* A reader that left has seen what it wanted. */
+static int tell_lines(const struct settings *settings, struct exec_lines *lines,
+                      const struct run_result *result, int code, struct gb_err *err)
+{
+    int r = exec_lines_end(lines, result, err);
+
+    if (r == 0 || r == -EPIPE)
+        return code;
+    term_error(err, settings->color, environ);
+    return EXIT_FAILED;
+}
+
 /* The exit code.  With --json the document tells of a failed run. */
 static int tell(const struct exec_args *args, const struct settings *settings,
                 struct printer *printer, const struct run_result *result, int r, struct gb_err *err)
 {
     int code = exit_code(result, r, err);
 
+    if (printer->lines)
+        return tell_lines(settings, printer->lines, result, code, err);
     if (args->is_json && print_json(result, err) == 0)
         return code;
     if (args->is_json) {
@@ -437,6 +486,7 @@ int exec_run(const struct exec_args *args, const struct settings *settings, stru
 {
     struct run_result result = { 0 };
     struct printer printer;
+    cleanup_with(exec_lines_clear) struct exec_lines lines = { 0 };
     cleanup_with(exec_session_close) struct exec_session session = { .events.source.fd = -1 };
     cleanup_close int signals = signals_open(err);
     int r = signals < 0 ? signals : exec_session_open(args, &session, err);
@@ -445,6 +495,9 @@ int exec_run(const struct exec_args *args, const struct settings *settings, stru
         return r;
     printer_init(&printer);
     printer.tty = &session.tty;
+    exec_lines_init(&lines, STDOUT_FILENO, signals);
+    if (args->is_jsonl)
+        printer.lines = &lines;
     r = execute(args, settings, &printer, &session, signals, &result, err);
     /* Before there was a box to run in. */
     if (r < 0 && result.error.code == 0)

@@ -124,6 +124,8 @@ static int run_step(struct execution *x, const char *name, const char *const *ar
     spec.env = env.list;
     step->name = name;
     step->begin = out_log_mark(x->result->log);
+    if (request->step)
+        request->step(request->user, name);
     if (tty)
         tty->begin(tty->user, &spec.rows, &spec.cols);
     r = box_run(x->box, &spec, &end, err);

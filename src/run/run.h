@@ -71,6 +71,7 @@ struct run_request {
     const int *sinks;  /* NULL, or by stream: a pipe for output that is not kept, or -1 */
     /* Other output as it comes; may be NULL.  Negative: cancel. */
     int (*output)(void *user, int stream, const void *bytes, size_t len);
+    void (*step)(void *user, const char *name); /* it begins: "compile", "run"; may be NULL */
     void *user;
 };
 
