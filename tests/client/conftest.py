@@ -8,10 +8,14 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Callable, NamedTuple
 
 import pytest
+from lib import engines, host
+from lib import ledger as books
 from lib import place as places
 
+IMAGE = "busybox:test"
 CLIENT = places.ROOT / "clients/python"
 sys.path.insert(0, str(CLIENT / "src"))
 sys.path.append(str(places.ROOT / "tests/cli"))  # scripts.py: rules of scripted models
@@ -54,3 +58,32 @@ def langgraph_bin():
 def autogen_bin():
     """Programs of a virtual environment with AutoGen."""
     return _testbed("autogen")
+
+
+class Backend(NamedTuple):
+    name: str
+    is_clean: Callable[[], bool]
+
+
+@pytest.fixture(scope="session", params=["native", "docker"])
+def engine(request):
+    """None, or a private Docker with an image that has a shell; there before the ledger looks."""
+    if request.param == "native":
+        yield None
+        return
+    with engines.docker() as started:
+        started.import_busybox(IMAGE)
+        yield started
+
+
+@pytest.fixture
+def backend(engine, desk, monkeypatch):
+    """Boxes of each kind, by the settings; a test leaves none behind."""
+    if engine is None:
+        yield Backend("native", lambda: not books.own_processes())
+        return
+    monkeypatch.setenv("GLOVEBOX_BACKEND", "docker")
+    monkeypatch.setenv("GLOVEBOX_IMAGE", IMAGE)
+    monkeypatch.setenv("DOCKER_HOST", engine.host)
+    yield Backend("docker", lambda: not engine.containers())
+    assert host.until(lambda: not engine.containers(), 5), engine.containers()

@@ -62,6 +62,25 @@ def test_a_timeout_of_the_caller_ends_the_run():
     assert gone()
 
 
+def test_a_cancelled_stream_tells_how_far_it_came():
+    async def body():
+        async with aio.exec_stream(FOREVER) as stream:
+            async for chunk in stream:
+                assert (chunk.data, stream.id[:2]) == (b"begun\n", "r_")
+                stream.cancel()
+            return stream.result
+    assert asyncio.run(body()).verdict == "cancelled"
+    assert gone()
+
+
+def test_a_stream_that_cannot_begin_raises_what_exec_raises():
+    async def body():
+        async for _ in aio.exec_stream("x", language="cobol"):
+            pass
+    with pytest.raises(glovebox.UsageError, match="cobol"):
+        asyncio.run(body())
+
+
 def test_a_stream_that_is_left_early_ends_a_flood():
     async def body():
         async with aio.exec_stream("while True: print('x' * 1000)") as stream:
@@ -79,7 +98,7 @@ def test_a_stream_is_whole():
         size = 0
         async for chunk in stream:
             size += len(chunk.data)
-        assert (size, stream.end.exit_code, stream.end.stdout_bytes) == (50 << 20, 0, 50 << 20)
+        assert (size, stream.result.verdict, stream.result.stdout_bytes) == (50 << 20, "ok", 50 << 20)
     asyncio.run(body())
 
 
@@ -95,7 +114,8 @@ def test_a_child_that_does_not_listen_is_killed(desk, monkeypatch):
     monkeypatch.setattr("glovebox._child.STOP_S", 0.3)
     stubborn = desk.cwd / "stubborn"
     stubborn.write_text("#!/usr/bin/python3\nimport signal, time\n"
-                        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nprint('begun', flush=True)\n"
+                        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+                        "print('{\"event\":\"output\",\"stream\":\"stdout\",\"data\":\"x\"}', flush=True)\n"
                         "time.sleep(600)\n")
     stubborn.chmod(0o755)
 

@@ -39,6 +39,21 @@ def test_S0_07_a_user_has_one_box_that_is_made_on_demand():
         glovebox.Box.of_user("ann", memory="much")
 
 
+def test_what_a_box_uses():
+    async def later(id):
+        return await aio.Box(id).stats()
+
+    with glovebox.Box.create(memory="128m", ttl=120) as box:
+        run = box.start(FOREVER)
+        assert host.until(lambda: box.logs(run).text(), pace.within(10))
+        used = box.stats()
+        assert used.id == box.id and used.processes >= 2 and used.runs >= 1
+        assert 0 < used.memory_bytes <= used.memory_max_bytes == 128 << 20
+        assert used.memory_peak_bytes >= used.memory_bytes // 2 and used.cpu_ms > 0
+        assert asyncio.run(later(box.id)).processes_max == used.processes_max
+        box.kill(run)
+
+
 def test_a_box_that_is_not_there_is_a_usage_error():
     gone = glovebox.Box("b_00000000000000000000000000")
     with pytest.raises(glovebox.UsageError):

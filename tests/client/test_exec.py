@@ -213,23 +213,81 @@ def test_a_binary_that_was_named_is_not_replaced_by_another(desk):
 def test_a_stream_gives_output_while_the_program_runs():
     with glovebox.exec_stream(FOREVER) as stream:
         assert next(stream) == glovebox.Chunk("stdout", b"begun\n")
-        assert stream.end is None
+        assert stream.result is None and stream.id.startswith("r_")
 
 
-def test_a_stream_tells_both_streams_and_the_end():
+def test_a_stream_tells_both_streams_and_the_result():
     stream = glovebox.exec_stream("import sys\nprint('o')\nprint('e', file=sys.stderr)\nsys.exit(4)")
     seen = {"stdout": b"", "stderr": b""}
     for chunk in stream:
         seen[chunk.stream] += chunk.data
     assert seen == {"stdout": b"o\n", "stderr": b"e\n"}
-    assert stream.end == glovebox.StreamEnd(4, 2, 2)
-    assert list(stream) == []
+    result = stream.result
+    assert (result.verdict, result.exit_code, result.stdout, result.id) == ("nonzero", 4, "o\n", stream.id)
+    assert result.cpu_ms > 0 and result.receipt.walls["net"] == "none"
+    assert list(stream) == [] and stream.result is result
 
 
-def test_a_stream_is_never_held_in_memory(desk):
-    code = "import os\nfor _ in range(200): os.write(1, b'x' * 2**20)"
-    size = sum(len(chunk.data) for chunk in glovebox.exec_stream(code, timeout=60))
-    assert size == 200 << 20
+def test_a_stream_ends_with_the_verdict_of_a_limit():
+    stream = glovebox.exec_stream(FOREVER, timeout=0.5)
+    assert [chunk.data for chunk in stream] == [b"begun\n"]
+    assert stream.result.timed_out and "--timeout" in stream.result.hint
+
+
+def test_a_stream_gives_the_bytes_as_they_were():
+    data = bytes(range(256)) * 3 + "zß水🍌".encode()
+    stream = glovebox.exec_stream(f"import sys\nsys.stdout.buffer.write({data!r})")
+    assert b"".join(chunk.data for chunk in stream) == data
+    assert stream.result.stdout_bytes == len(data)
+
+
+def test_a_cancelled_stream_tells_how_far_it_came():
+    with glovebox.exec_stream(FOREVER) as stream:
+        assert next(stream).data == b"begun\n"
+        stream.cancel()
+        assert list(stream) == []
+        assert (stream.result.verdict, stream.result.stdout) == ("cancelled", "begun\n")
+    assert_gone()
+
+
+@pytest.mark.parametrize("error, request_", [
+    (glovebox.UsageError, dict(memory="much")), (glovebox.UsageError, dict(language="cobol")),
+    (glovebox.SandboxError, dict(backend="disabled"))])
+def test_a_stream_that_cannot_begin_raises_what_exec_raises(error, request_):
+    with pytest.raises(error):
+        list(glovebox.exec_stream("print(1)", **request_))
+
+
+@pytest.mark.parametrize("said", ["junk", '{"event": "output"}', '{"event": "result"}',
+                                  '{"event": "output", "stream": "stdout", "data": "", "base64": "a"}',
+                                  '{"event": "result", "document": {"schema": 2}}'])
+def test_lines_that_cannot_be_understood_are_a_protocol_error(desk, said):
+    (desk.cwd / "said").write_text(said + "\n")
+    with pytest.raises(glovebox.ProtocolError):
+        list(glovebox.exec_stream("x", binary=_program(desk, f"cat {desk.cwd}/said")))
+
+
+def test_a_stream_whose_command_is_killed_is_a_sandbox_error(desk):
+    fake = _program(desk, """echo '{"event":"output","stream":"stdout","data":"x"}'; kill -9 $$""")
+    stream = glovebox.exec_stream("x", binary=fake)
+    assert next(stream).data == b"x"
+    with pytest.raises(glovebox.SandboxError, match="-9"):
+        next(stream)
+
+
+def test_events_of_a_later_release_are_passed_over(desk):
+    document = json.dumps(glovebox.exec("print(1)").document)
+    (desk.cwd / "said").write_text(
+        f'{{"event":"new"}}\n{{"event":"result","document":{document}}}\n')
+    stream = glovebox.exec_stream("x", binary=_program(desk, f"cat {desk.cwd}/said"))
+    assert list(stream) == [] and stream.result.stdout == "1\n"
+
+
+def test_a_stream_is_whole_and_its_result_keeps_a_part():
+    code = "import os\nfor _ in range(100): os.write(1, b'x' * 2**20)"
+    stream = glovebox.exec_stream(code, timeout=60, output_max="1g")
+    assert sum(len(chunk.data) for chunk in stream) == stream.result.stdout_bytes == 100 << 20
+    assert stream.result.truncated and len(stream.result.stdout) < 9 << 20
 
 
 def test_closing_a_stream_from_another_thread_ends_the_run():

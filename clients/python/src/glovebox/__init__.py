@@ -14,7 +14,8 @@ glovebox.hybrid are imported by whoever needs them.
 """
 from . import events
 from ._child import Chunk
-from ._exec import ExecStream, StreamEnd, exec, exec_stream
+from ._exec import ExecStream, exec, exec_stream
+from ._look import FileInfo, LogChunk, LogPage, RunInfo, Stats
 from ._task import TaskStream, answer, answer_stream, resume, resume_stream, run, run_stream
 from .box import Box, BoxInfo, list_boxes
 from .errors import (
@@ -32,8 +33,8 @@ from .result import Result
 __version__ = "0.1.0"
 
 __all__ = [
-    "BinaryNotFound", "Box", "BoxInfo", "Chunk", "ExecStream", "GloveboxError", "ProtocolError",
-    "Result", "SandboxError", "StreamEnd", "TaskCancelled", "TaskError", "TaskResult", "TaskStream",
+    "BinaryNotFound", "Box", "BoxInfo", "Chunk", "ExecStream", "FileInfo", "GloveboxError",
+    "LogChunk", "LogPage", "ProtocolError", "Result", "RunInfo", "SandboxError", "Stats", "TaskCancelled", "TaskError", "TaskResult", "TaskStream",
     "UsageError", "answer", "answer_stream", "events", "exec", "exec_stream", "list_boxes", "resume",
     "resume_stream", "run", "run_stream",
 ]

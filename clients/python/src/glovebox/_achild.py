@@ -75,6 +75,12 @@ class AsyncChild:
     async def wait(self) -> int:
         return await self._process.wait()
 
+    def signal_stop(self) -> None:
+        """Asks it to end, without waiting."""
+        if self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.terminate()
+
     async def stop(self) -> None:
         """It has ended when this returns, and its box with it, also when the caller is cancelled
         meanwhile."""
@@ -86,9 +92,7 @@ class AsyncChild:
             raise
 
     async def _end(self) -> None:
-        if self._process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                self._process.terminate()
+        self.signal_stop()
         draining = asyncio.ensure_future(self._drain())
         try:
             await asyncio.wait_for(self._process.wait(), STOP_S)

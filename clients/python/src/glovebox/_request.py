@@ -137,13 +137,15 @@ def _check_box_path(path: str) -> str:
     return path
 
 
+def host_pair(box_path: str, contents: Contents, shelf: Shelf) -> str:
+    host = (shelf.put(contents) if isinstance(contents, (str, bytes))
+            else os.path.abspath(os.fspath(contents)))
+    return _pair(host, _check_box_path(box_path))
+
+
 def file_words(files: Optional[Mapping[str, Contents]], shelf: Shelf) -> List[str]:
-    words = []
-    for box_path, contents in (files or {}).items():
-        host = (shelf.put(contents) if isinstance(contents, (str, bytes))
-                else os.path.abspath(os.fspath(contents)))
-        words.append("--file=" + _pair(host, _check_box_path(box_path)))
-    return words
+    return ["--file=" + host_pair(box_path, contents, shelf)
+            for box_path, contents in (files or {}).items()]
 
 
 def out_words(out: Optional[Mapping[str, StrPath]]) -> List[str]:
@@ -230,10 +232,10 @@ def toolchain_words(options: Mapping[str, Any]) -> List[str]:
 
 @contextlib.contextmanager
 def exec_call(code: Optional[Union[str, bytes]], language: Optional[str],
-              options: Mapping[str, Any], *, as_json: bool, known: type = ExecOptions,
+              options: Mapping[str, Any], *, style: str = "--json", known: type = ExecOptions,
               box: Optional[str] = None) -> Iterator[Call]:
-    """`glovebox exec`, or `box run` in a box that lives on; what it needs on the host lives as long
-    as the block."""
+    """`glovebox exec`, or `box run` in a box that lives on, with --json or --jsonl; what it needs on
+    the host lives as long as the block."""
     check_names(options, known)
     argv, stdin = options.get("argv"), options.get("stdin")
     if (code is None) == (argv is None):
@@ -244,7 +246,7 @@ def exec_call(code: Optional[Union[str, bytes]], language: Optional[str],
         words = [_binary.find(options.get("binary")), *command]
         words += option_words({name: value for name, value in options.items()
                                if name not in NOT_WORDS})
-        words += ["--json"] if as_json else ["--color=never"]
+        words += [style, "--color=never"]
         words += file_words(options.get("files"), shelf) + out_words(options.get("out"))
         words += [f"--env={name}={value}" for name, value in (options.get("env") or {}).items()]
         words += toolchain_words(options)

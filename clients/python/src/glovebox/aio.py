@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any, Callable, ContextManager, List, Optional, Union
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    AsyncIterator,
+    Callable,
+    ContextManager,
+    List,
+    Mapping,
+    Optional,
+    TypeVar,
+    Union,
+)
 
-from . import _binary, _request, _task
+from . import _binary, _exec, _look, _request, _task
 from . import result as results
 from ._achild import AsyncChild, complete
-from ._child import Chunk
-from ._exec import StreamEnd, Tally
-from ._request import Call
-from .box import BoxInfo, BoxName, create_words, id_of_user, info_of, list_of, said
+from ._child import Chunk, Completed, Lines
+from ._look import FileInfo, LogPage, Order, RunInfo, Stats, said
+from ._request import Call, Contents
+from .box import BoxInfo, BoxName, create_words, id_of_user, info_in, info_of, list_of
 from .errors import TaskCancelled, UsageError
 from .events import Event, TaskResult
 from .result import Result
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+T = TypeVar("T")
 
 __all__ = ["AsyncExecStream", "AsyncTaskStream", "Box", "answer", "answer_stream", "exec", "exec_stream",
            "list_boxes", "resume", "resume_stream", "run", "run_stream"]
@@ -26,7 +39,7 @@ __all__ = ["AsyncExecStream", "AsyncTaskStream", "Box", "answer", "answer_stream
 async def exec(code: Optional[Union[str, bytes]] = None, language: Optional[str] = "python",
                **options: "Unpack[_request.ExecOptions]") -> Result:
     """glovebox.exec()"""
-    with _request.exec_call(code, language, options, as_json=True) as call:
+    with _request.exec_call(code, language, options) as call:
         return results.from_completed(
             await complete(call.words, input=call.input, cwd=_request.folder(options)))
 
@@ -68,8 +81,13 @@ class AsyncExecStream(_Stream):
 
     def __init__(self, call: ContextManager[Call], cwd: Optional[str]):
         super().__init__(call, cwd)
-        self.end: Optional[StreamEnd] = None
-        self._tally = Tally()
+        self.result: Optional[Result] = None
+        self._reader = _exec.Reader()
+        self._is_over = False
+
+    @property
+    def id(self) -> Optional[str]:
+        return self._reader.id
 
     async def __aenter__(self) -> "AsyncExecStream":
         return self
@@ -79,24 +97,44 @@ class AsyncExecStream(_Stream):
 
     async def __anext__(self) -> Chunk:
         try:
-            chunk = await self._read()
-            if chunk is None and self.end is None and self._child is not None:
-                self.end = self._tally.end(await self._child.wait())
+            chunk = await self._next()
         except BaseException:
             await self.aclose()
             raise
         if chunk is None:
             await self.aclose()
             raise StopAsyncIteration
-        self._tally.add(chunk)
         return chunk
+
+    async def _next(self) -> Optional[Chunk]:
+        while not (self._is_over or self._is_closed):
+            chunk = self._reader.next()
+            if chunk is not None:
+                return chunk
+            piece = await self._read()
+            if piece is not None:
+                self._reader.add(piece)
+            elif not self._is_closed:
+                self._is_over = True
+                assert self._child is not None
+                self.result = self._reader.end(await self._child.wait())
+        return None
+
+    def cancel(self) -> None:
+        """glovebox.ExecStream.cancel()"""
+        if self._child is not None:
+            self._child.signal_stop()
 
 
 def exec_stream(code: Optional[Union[str, bytes]] = None, language: Optional[str] = "python",
                 **options: "Unpack[_request.ExecOptions]") -> AsyncExecStream:
     """glovebox.exec_stream()"""
-    call = _request.exec_call(code, language, options, as_json=False)
+    call = _request.exec_call(code, language, options, style="--jsonl")
     return AsyncExecStream(call, _request.folder(options))
+
+
+async def _do(order: "Order[T]") -> T:
+    return order.read(await complete(order.words))
 
 
 class Box(BoxName):
@@ -124,12 +162,70 @@ class Box(BoxName):
     async def run(self, code: Optional[Union[str, bytes]] = None,
                   language: Optional[str] = "python",
                   **options: "Unpack[_request.InBoxOptions]") -> Result:
-        with self._call(code, language, options, as_json=True) as call:
+        with self._call(code, language, options) as call:
             return results.from_completed(await complete(call.words, input=call.input))
 
     def stream(self, code: Optional[Union[str, bytes]] = None, language: Optional[str] = "python",
                **options: "Unpack[_request.InBoxOptions]") -> AsyncExecStream:
-        return AsyncExecStream(self._call(code, language, options, as_json=False), None)
+        return AsyncExecStream(self._call(code, language, options, style="--jsonl"), None)
+
+    async def start(self, code: Optional[Union[str, bytes]] = None,
+                    language: Optional[str] = "python",
+                    **options: "Unpack[_request.InBoxOptions]") -> str:
+        with self._detached(code, language, options) as call:
+            return _look.started_run(await complete(call.words, input=call.input))
+
+    async def runs(self) -> List[RunInfo]:
+        return await _do(_look.runs(self._find(), self.id))
+
+    async def logs(self, run: Optional[str] = None, cursor: int = 0) -> LogPage:
+        return await _do(_look.logs(self._find(), self.id, run, cursor))
+
+    async def follow(self, run: Optional[str] = None, cursor: int = 0) -> AsyncIterator[LogPage]:
+        """Close it by aclose() when it is left early."""
+        lines = Lines()
+        words = _look.follow_words(self._find(), self.id, run, cursor)
+        async with await AsyncChild.start(words) as child:
+            while True:
+                piece = await child.read()
+                if piece is None:
+                    said(Completed(await child.wait(), b"", bytes(lines.stderr)))
+                    return
+                for line in lines.add(piece):
+                    yield _look.page_of(line)
+
+    async def wait(self, run: str) -> RunInfo:
+        await _do(_look.wait(self._find(), self.id, run))
+        return _look.ended_run(run, await self.runs())
+
+    async def kill(self, run: str, signal: Union[int, str, None] = None) -> None:
+        await _do(_look.kill(self._find(), self.id, run, signal))
+
+    async def stats(self) -> Stats:
+        return await _do(_look.stats(self._find(), self.id))
+
+    async def info(self) -> BoxInfo:
+        return info_in(self.id, await list_boxes(binary=self._binary))
+
+    async def put(self, files: Mapping[str, Contents]) -> None:
+        with _look.put(self._find(), self.id, files) as order:
+            await _do(order)
+
+    async def get(self, path: str, host: _binary.StrPath) -> None:
+        await _do(_look.get(self._find(), self.id, path, host))
+
+    async def read(self, path: str) -> bytes:
+        with _look.read(self._find(), self.id, path) as order:
+            return await _do(order)
+
+    async def ls(self, path: Optional[str] = None) -> List[FileInfo]:
+        return await _do(_look.ls(self._find(), self.id, path))
+
+    async def stat(self, path: str) -> FileInfo:
+        return await _do(_look.stat(self._find(), self.id, path))
+
+    async def rmfile(self, *paths: str, recursive: bool = False) -> None:
+        await _do(_look.rmfile(self._find(), self.id, paths, recursive))
 
     async def remove(self) -> None:
         said(await complete(self._remove_words()))

@@ -86,7 +86,7 @@ def code_tool(*, name: str = "run_code", languages: Optional[Sequence[str]] = No
             raise ToolException(f"language '{language}': say one of {', '.join(languages)}")
         request: Any = {**options, "stdin": stdin if stdin is not None else options.get("stdin")}
         try:
-            with _request.exec_call(code, language, request, as_json=True) as call:
+            with _request.exec_call(code, language, request) as call:
                 result = results.from_completed(complete(
                     call.words, input=call.input, cwd=_request.folder(options),
                     on_start=stopper.attach))

@@ -140,7 +140,12 @@ def from_completed(done: Completed) -> Result:
     """Of `exec --json`; raises when glovebox could not tell."""
     if not done.stdout.strip():
         raise of_command(done)
-    result = from_document(d.parse(done.stdout))
+    return from_answer(d.parse(done.stdout), done)
+
+
+def from_answer(document: Dict[str, Any], done: Completed) -> Result:
+    """The same of a document that has been read already."""
+    result = from_document(document)
     if result.verdict == "sandbox_error":
         error = result.error or _said(done)
         if done.returncode == EXIT_USAGE:
