@@ -12,7 +12,7 @@ import glovebox
 from lib import place as places
 
 CLIENT = places.ROOT / "clients/python"
-SOURCES = sorted((CLIENT / "src/glovebox").glob("*.py"))
+SOURCES = sorted((CLIENT / "src").glob("*/*.py"))
 OLDEST = (3, 9)
 
 
@@ -28,15 +28,15 @@ def test_a_wheel_builds_and_works_in_a_fresh_environment(langgraph_bin, desk):
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         head = archive.read(next(name for name in names if name.endswith("METADATA"))).decode()
-    assert "glovebox/py.typed" in names
-    assert {f"glovebox/{path.name}" for path in SOURCES} <= set(names)
+    assert {"adde/py.typed", "glovebox/py.typed"} <= set(names)
+    assert {f"{path.parent.name}/{path.name}" for path in SOURCES} <= set(names)
     assert all("extra ==" in line for line in head.splitlines() if line.startswith("Requires-Dist"))
 
     subprocess.run(["/usr/bin/python3", "-m", "venv", "--without-pip", fresh], check=True)
     subprocess.run([*pip, "--python", fresh / "bin/python", "install", "--quiet", "--no-index",
                     "--no-deps", wheel], check=True, env=env)
     done = subprocess.run(
-        [fresh / "bin/python", "-c", "import glovebox, glovebox.aio, glovebox.hybrid\n"
+        [fresh / "bin/python", "-c", "import adde, glovebox, glovebox.aio, glovebox.hybrid\n"
          "print(glovebox.__file__)\nprint(glovebox.exec('print(6 * 7)').stdout)"],
         capture_output=True, text=True, env=env)
     assert done.returncode == 0, done.stderr
@@ -44,12 +44,12 @@ def test_a_wheel_builds_and_works_in_a_fresh_environment(langgraph_bin, desk):
 
 
 def test_importing_the_package_imports_nothing_else():
-    code = ("import sys, sysconfig\nbefore = set(sys.modules)\nimport glovebox, glovebox.aio\n"
+    code = ("import sys, sysconfig\nbefore = set(sys.modules)\nimport adde, glovebox, glovebox.aio\n"
             "print(*{name.split('.')[0] for name in set(sys.modules) - before}"
             " - set(sys.stdlib_module_names))")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
                           env={**os.environ, "PYTHONPATH": str(CLIENT / "src")})
-    assert done.stdout.split() == ["glovebox"]
+    assert sorted(done.stdout.split()) == ["adde", "glovebox"]
 
 
 def test_the_oldest_python_can_read_the_sources():
