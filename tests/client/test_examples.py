@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The examples of the Python client, run as they are."""
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -22,6 +23,16 @@ def run(python, name):
 def test_S2_30_the_refiner_loop():
     assert run(sys.executable, "refiner.py") == ("attempt 1: nonzero\nattempt 2: ok\n"
                                                  "2432902008176640000\n")
+
+
+def test_S2_30_the_refiner_loop_of_adde(desk, monkeypatch):
+    """Its workspace has the program in it, and stays."""
+    monkeypatch.delenv("ADDE_BIN", raising=False)
+    assert run(sys.executable, "adde_refiner.py") == ("attempt 1: exit code 1\nattempt 2: exit code 0\n"
+                                                      "2432902008176640000\n")
+    (workspace,) = desk.tmp.glob("adde-workspace-*")
+    assert "n = 20" in (workspace / "main.py").read_text()
+    shutil.rmtree(workspace)
 
 
 def test_S2_30_a_langgraph_agent(langgraph_bin):

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The refiner loop: run code in a box, hand what went wrong to whoever writes it, run again.
+"""The refiner loop: create a box, run code in it, read the log, have it mended, run again.
 
-propose() stands for a model: it gets what the last run said and returns the next program.
+propose() stands for a model: it gets the log of the last run and returns the next program.  The box
+stays the same: what one run leaves in its workspace, the next one finds.
 """
 import glovebox
 
@@ -14,17 +15,18 @@ def propose(log):
     return MENDED if "NameError" in log else FIRST
 
 
-def refine():
-    """The result of the first program that ends well; its log is what the next one is told."""
+def refine(box):
+    """The output of the first program that ends well."""
     log = ""
     for attempt in range(1, ATTEMPTS + 1):
-        result = glovebox.exec(propose(log), timeout=10, memory="128m")
+        result = box.run(propose(log), timeout=10)
         print(f"attempt {attempt}: {result.verdict}")
         if result.ok:
-            return result
-        log = result.stdout + result.stderr
+            return result.stdout
+        log = box.logs(result.id).text("stderr")
     raise SystemExit("no program worked")
 
 
 if __name__ == "__main__":
-    print(refine().stdout, end="")
+    with glovebox.Box.create(memory="128m", ttl=600) as own:
+        print(refine(own), end="")
