@@ -210,6 +210,7 @@ static void meet_one(void *user, size_t i)
     struct judging *j = &m->judgings[m->places[i].solution];
     size_t test = m->places[i].test;
     struct gb_err err = { 0 };
+    bool is_last;
     int r;
 
     if (atomic_load(&m->is_over))
@@ -223,7 +224,10 @@ static void meet_one(void *user, size_t i)
     j->report->ms += j->report->rows[test].ms;
     if (j->spec->progress)
         j->spec->progress(j->spec->user, &j->report->rows[test]);
+    is_last = --j->n_open == 0;
     (void)pthread_mutex_unlock(&m->lock);
+    if (is_last && kind_of(j->spec)->rest)
+        kind_of(j->spec)->rest(j);
 }
 
 static void conclude_one(void *user, size_t i)
@@ -249,21 +253,33 @@ static bool has_place(const struct judging *j, size_t test)
     return !j->is_decided && test < j->report->n_rows && !j->notes[test].test->is_withdrawn;
 }
 
-/* Test by test through all solutions: the slow ones of one are spread. */
-static int lay_out(struct matrix *m)
+static size_t most_rows(const struct matrix *m)
 {
     size_t most = 0;
 
     for (size_t i = 0; i < m->n; i++)
         if (m->judgings[i].report->n_rows > most)
             most = m->judgings[i].report->n_rows;
+    return most;
+}
+
+/* As many solutions side by side as there are hands, test by test through them: each has a box that
+ * waits for its next test, and few boxes wait. */
+static int lay_out(struct matrix *m, unsigned jobs)
+{
+    size_t width = jobs > 0 ? jobs : 1;
+    size_t most = most_rows(m);
+
     m->places = calloc(most * m->n + 1, sizeof(*m->places));
     if (!m->places)
         return -ENOMEM;
-    for (size_t test = 0; test < most; test++)
-        for (size_t i = 0; i < m->n; i++)
-            if (has_place(&m->judgings[i], test))
-                m->places[m->n_places++] = (struct place){ .solution = i, .test = test };
+    for (size_t first = 0; first < m->n; first += width)
+        for (size_t test = 0; test < most; test++)
+            for (size_t i = first; i < m->n && i < first + width; i++)
+                if (has_place(&m->judgings[i], test)) {
+                    m->places[m->n_places++] = (struct place){ .solution = i, .test = test };
+                    m->judgings[i].n_open++;
+                }
     return 0;
 }
 
@@ -285,7 +301,7 @@ static int run_matrix(struct matrix *m, unsigned jobs, struct gb_err *err)
 
     crew_do(m->n, jobs, prepare_one, m);
     r = first_failure(m, err);
-    if (r == 0 && lay_out(m) < 0)
+    if (r == 0 && lay_out(m, jobs) < 0)
         r = judge_no_memory(err);
     if (r < 0)
         return r;

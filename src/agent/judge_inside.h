@@ -2,7 +2,7 @@
 /* agent/judge_inside.h - the parts of the judge among themselves.
  *
  *    judge.c            the order: prepare each solution, the matrix of tests, conclude
- *    judge_program.c    a program: compiled once, each case in a box of its own
+ *    judge_program.c    a program: compiled once, its cases
  *    judge_command.c    how it is built and started
  *    judge_built.c      what was compiled last
  *    judge_special.c    does it know the inputs of its tests?
@@ -76,6 +76,7 @@ struct program {
     char *const *env;
     struct load load; /* what every box has: inputs, code, what was built of it */
     size_t n_inputs;
+    struct trial_pool *pool; /* of boxes that have just that; NULL: none */
 };
 
 /* ---- one solution and its tests ------------------------------------------------------------- */
@@ -99,7 +100,8 @@ struct judging {
     char *hint;               /* what the text of the code gives reason to suspect */
     struct program program;
     struct program_cases cases;
-    int r; /* first failure, told in err; guarded by the lock of judge.c */
+    size_t n_open; /* tests that have not ended; guarded by the lock of judge.c */
+    int r;         /* first failure, told in err; guarded by the lock of judge.c */
     struct gb_err err;
 };
 
@@ -110,6 +112,8 @@ struct judge_kind {
     int (*prepare)(struct judging *judging, struct gb_err *err);
     /* Fills row and note of the i-th test; from any thread. */
     int (*meet)(struct judging *judging, size_t i, struct gb_err *err);
+    /* All of its tests have ended; may be NULL. */
+    void (*rest)(struct judging *judging);
     /* When every test has passed, also where the outcome is suspect; may be NULL. */
     int (*conclude)(struct judging *judging, struct gb_err *err);
 };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/judge_program.c - a program and its cases: compiled once, each case in a box of its own. */
+/* agent/judge_program.c - a program and its cases: compiled once, no case sees another's traces.
+ *
+ * Each case has a new box, or one in which the case before it left nothing (agent/trial_pool.h).
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +10,7 @@
 
 #include "agent/contract.h"
 #include "agent/judge_inside.h"
+#include "agent/trial_pool.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "store/digest.h"
@@ -208,11 +212,14 @@ int program_prepare(const struct judge_spec *spec, struct program *ret,
         r = 0;
     if (r == 0 && rename_build(ret) < 0)
         r = judge_no_memory(err);
+    if (r == 0 && !*ret_summary)
+        ret->pool = trial_pool_new(ret->box.limits.wall_ms); /* it can do without */
     return r;
 }
 
 void program_clear(struct program *program)
 {
+    trial_pool_free(program->pool);
     language_steps_clear(program->steps);
     load_clear(&program->load);
     free(program->build);
@@ -257,6 +264,7 @@ int program_start(const struct program *program, const struct load *load, char *
         .keep = OUT_KEEP,
         .cancel_fd = spec->cancel_fd,
         .deadline_ns = spec->deadline_ns,
+        .pool = load == &program->load ? program->pool : NULL,
     };
     int r;
 
@@ -396,7 +404,7 @@ int program_meet(const struct program *program, const struct judge_spec *spec,
         return judge_no_memory(err);
     if (item->timeout_ms < limited.box.limits.wall_ms)
         limited.box.limits.wall_ms = item->timeout_ms;
-    r = program_start(&limited, item->files[0] ? &load : &program->load, item->argv, input.data,
+    r = program_start(&limited, item->files[0] ? &load : &limited.load, item->argv, input.data,
                       input.len, item->timeout_ms, spec, &end, err);
     verdict = r < 0 ? r : judge_end(&limited, item, &end, &why, &diagnosis);
     if (r == 0 && verdict < 0)
@@ -510,14 +518,23 @@ static int meet(struct judging *j, size_t i, struct gb_err *err)
     return r < 0 ? r : 0;
 }
 
+static void rest(struct judging *j)
+{
+    trial_pool_rest(j->program.pool);
+}
+
 static int conclude(struct judging *j, struct gb_err *err)
 {
-    return j->report->outcome == OUTCOME_PASSED ? special_find(j, err) : 0;
+    int r = j->report->outcome == OUTCOME_PASSED ? special_find(j, err) : 0;
+
+    rest(j);
+    return r;
 }
 
 const struct judge_kind judge_program = {
     .collect = collect,
     .prepare = prepare,
     .meet = meet,
+    .rest = rest,
     .conclude = conclude,
 };

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "agent/trial_pool.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -135,7 +136,7 @@ static bool is_about_paths(int r)
     return false;
 }
 
-static int run_in(struct trial *t, struct box *box, bool is_planted)
+static int run_in(struct trial *t, struct box *box, bool has_files, bool is_fresh)
 {
     int sinks[3] = { -1, t->stdout_fd, -1 };
     struct box_run_spec spec = {
@@ -147,12 +148,13 @@ static int run_in(struct trial *t, struct box *box, bool is_planted)
         .output = keep,
         .user = t,
         .sinks = t->stdout_fd >= 0 ? sinks : NULL,
+        .is_fresh = is_fresh,
     };
     struct run_env env;
     uint64_t mark;
     int r = 0;
 
-    if (!is_planted && t->spec->n_files > 0)
+    if (!has_files && t->spec->n_files > 0)
         r = box_put(box, BOX_WORKSPACE, t->spec->files, t->spec->n_files, &mark, &t->err);
     if (is_about_paths(r)) {
         end_unstarted(t, EXIT_NOT_USABLE, "files", t->err.msg);
@@ -219,12 +221,79 @@ static bool can_plant(const struct trial_spec *spec)
            spec->files[0].size <= BOX_SEED_MAX && !strchr(spec->files[0].path, '/');
 }
 
-static void run_trial(struct trial *t)
+/* The program, and what comes out of the box. */
+static void use(struct trial *t, struct box *box, bool has_files, bool is_fresh)
 {
+    t->r = run_in(t, box, has_files, is_fresh);
+    if (t->r < 0)
+        return;
+    note_verdict(t);
+    if (t->spec->get && t->end->verdict == VERDICT_OK)
+        t->r = get(t, box);
+}
+
+/* Only what ended by itself leaves a box that is worth asking for again. */
+static bool has_ended_well(const struct trial *t)
+{
+    return t->r == 0 && t->end->end.survivors == 0 && t->end->end.exec_error == 0 &&
+           (t->end->verdict == VERDICT_OK || t->end->verdict == VERDICT_NONZERO);
+}
+
+static void run_standing(struct trial *t, struct standing *standing, bool has_files)
+{
+    use(t, standing->box, has_files, true);
+    if (has_ended_well(t))
+        pool_give(t->spec->pool, standing);
+    else
+        pool_drop(t->spec->pool, standing, t->r == -ESTALE);
+}
+
+/* In a box that has served before; false: there was none that is as good as new. */
+static bool run_again(struct trial *t)
+{
+    struct standing *standing = pool_take(t->spec->pool);
+
+    if (!standing)
+        return false;
+    run_standing(t, standing, true);
+    if (t->r != -ESTALE)
+        return true;
+    t->r = 0;
+    t->err = (struct gb_err){ 0 };
+    /* Some of the input may be on its way to the run that did not begin. */
+    if (t->stdin_fd >= 0)
+        (void)lseek(t->stdin_fd, 0, SEEK_SET);
+    return false;
+}
+
+static void run_new(struct trial *t)
+{
+    struct trial_pool *pool = t->spec->pool && pool_is_open(t->spec->pool) ? t->spec->pool : NULL;
     struct box_spec spec = *t->spec->box;
     bool is_planted = can_plant(t->spec);
+    struct standing *standing;
     struct box *box;
 
+    spec.limits = t->limits;
+    spec.ttl_ms = spec.limits.wall_ms + TTL_SLACK_MS;
+    if (is_planted)
+        spec.seed = &t->spec->files[0];
+    if (pool) {
+        standing = pool_begin(pool, &spec, &t->err);
+        t->r = standing ? 0 : t->err.code;
+        if (standing)
+            run_standing(t, standing, is_planted);
+        return;
+    }
+    t->r = box_begin(&spec, &box, &t->err);
+    if (t->r < 0)
+        return;
+    use(t, box, is_planted, false);
+    (void)box_close(box);
+}
+
+static void run_trial(struct trial *t)
+{
     t->streams[1].buf = &t->end->out;
     t->streams[2].buf = &t->end->err;
     if (!has_time(t)) {
@@ -232,20 +301,8 @@ static void run_trial(struct trial *t)
         t->end->is_late = true;
         return;
     }
-    spec.limits = t->limits;
-    spec.ttl_ms = spec.limits.wall_ms + TTL_SLACK_MS;
-    if (is_planted)
-        spec.seed = &t->spec->files[0];
-    t->r = box_begin(&spec, &box, &t->err);
-    if (t->r < 0)
-        return;
-    t->r = run_in(t, box, is_planted);
-    if (t->r == 0) {
-        note_verdict(t);
-        if (t->spec->get && t->end->verdict == VERDICT_OK)
-            t->r = get(t, box);
-    }
-    (void)box_close(box);
+    if (!t->spec->pool || !run_again(t))
+        run_new(t);
     if (t->r < 0)
         return;
     straighten(&t->streams[1]);

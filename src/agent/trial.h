@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* agent/trial.h - a program in a box of its own, for the judge: files in, output back.
  *
+ * A box of its own, or one that is as good as new (agent/trial_pool.h).
+ *
  * And two of them side by side with their pipes crossed: what one writes the other reads, and the
  * host does not look at it.
  */
@@ -15,6 +17,8 @@
 #include "box/box.h"
 #include "run/verdict.h"
 
+struct trial_pool;
+
 struct trial_spec {
     const struct box_spec *box;
     const struct box_file *files; /* below the workspace */
@@ -26,6 +30,9 @@ struct trial_spec {
     size_t keep; /* bytes of each stream that are kept; of more, half from its end */
     int cancel_fd;
     uint64_t deadline_ns; /* no box begins after it or runs beyond it; 0, CLOCK_NEVER_NS: none */
+    /* Boxes of trials with the same box, but for its wall time, and the same files, both of which
+     * live as long as it.  NULL: none; not with a pair. */
+    struct trial_pool *pool;
     const struct box_get_spec *get; /* NULL, or what comes out when it has ended with 0, … */
     const struct crate_ops *get_ops;
     void *get_user; /* … not with a pair */

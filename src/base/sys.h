@@ -46,6 +46,7 @@
 #define SYS_MOUNT_ATTR_NOSUID   0x00000002
 #define SYS_MOUNT_ATTR_NODEV    0x00000004
 #define SYS_MOUNT_ATTR_NOEXEC   0x00000008
+#define SYS_MOUNT_ATTR_NOATIME  0x00000010
 
 struct sys_mount_attr {
     uint64_t attr_set;

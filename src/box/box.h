@@ -208,6 +208,9 @@ struct box_run_spec {
     bool has_tty;  /* a terminal for it, of this size: its input is stdin_fd, its output stream 1 */
     uint32_t rows;
     uint32_t cols;
+    bool
+        is_fresh; /* refused with -ESTALE, unless it is the box's first of this kind, or none that
+                     was before it has left anything behind: a box to use again as if it were new */
     const struct box_events *events; /* NULL: none */
     int (*output)(void *user, int stream, const void *bytes, size_t len);
     void *user;

@@ -204,7 +204,8 @@ static int send_run(struct process *p, struct gb_err *err)
         r = box_ops_of(p->box)->run_open(p->box, &p->spec->limits, fds, &n_fds, &has_v2, err);
     if (r < 0)
         return r;
-    run.flags = (has_v2 ? RUN_FLAG_GROUP : 0) | (p->spec->has_tty ? RUN_FLAG_TTY : 0);
+    run.flags = (has_v2 ? RUN_FLAG_GROUP : 0) | (p->spec->has_tty ? RUN_FLAG_TTY : 0) |
+                (p->spec->is_fresh ? RUN_FLAG_FRESH : 0);
     run.n_fds = (uint32_t)n_fds;
     r = link_request(box_link(p->box), MSG_RUN, &run, fds, n_fds, &p->seq, err);
     box_set_run_seq(p->box, r == 0 ? p->seq : 0);
@@ -223,6 +224,8 @@ static int started(struct process *p, int code, uint32_t step, struct gb_err *er
         p->end->exec_error = -code;
         return 0;
     }
+    if (step == GLOVE_STEP_FRESH && code == -ESTALE)
+        return gb_fail(err, code, GB_BLAME_CALLER, "an earlier run has left something in the box");
     return gb_fail(err, code, GB_BLAME_HOST, "starting a program in the box failed at step %u: %s",
                    step, strerror(-code));
 }

@@ -179,6 +179,7 @@ static int on_setup(struct glove *glove, const void *msg)
     setup->flags = request->flags;
     setup->beat_ms = request->beat_ms;
     setup_disks(setup, request);
+    remains_places(&glove->remains, &request->writable);
     if (request->ttl_ms > 0)
         glove->end_ns = clock_after_ms(request->ttl_ms);
     glove->state = GLOVE_OPEN;

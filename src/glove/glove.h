@@ -26,6 +26,7 @@
 #include "glove/channel.h"
 #include "glove/limits.h"
 #include "glove/link.h"
+#include "glove/remains.h"
 
 #define CHILDREN_MAX 64
 #define ENDED_MAX    64
@@ -93,6 +94,7 @@ struct glove {
     enum glove_state state;
     struct setup setup;
     struct limits limits;
+    struct remains remains;
     uint64_t beat_deadline_ns;
     uint64_t end_ns; /* of its time to live */
     int signal_fd;

@@ -116,7 +116,7 @@ static void vector_fill(const struct wire_strs *strs, const char **vector)
     *vector = NULL;
 }
 
-#define RUN_FLAGS ((uint32_t)(RUN_FLAG_GROUP | RUN_FLAG_APART | RUN_FLAG_TTY))
+#define RUN_FLAGS ((uint32_t)(RUN_FLAG_GROUP | RUN_FLAG_APART | RUN_FLAG_TTY | RUN_FLAG_FRESH))
 
 static bool is_size(uint32_t rows, uint32_t cols)
 {
@@ -142,7 +142,10 @@ static int check(struct launch *launch)
     if (msg->flags & RUN_FLAG_APART && !(launch->glove->setup.flags & SETUP_FLAG_APART))
         return -EPERM;
     launch->step = GLOVE_STEP_RLIMIT;
-    return launch->glove->limits.is_set ? 0 : -EINVAL;
+    if (!launch->glove->limits.is_set)
+        return -EINVAL;
+    launch->step = GLOVE_STEP_FRESH;
+    return msg->flags & RUN_FLAG_FRESH ? remains_check(&launch->glove->remains) : 0;
 }
 
 /* A group that refuses is the group's fault; a fork without room is not. */
@@ -192,6 +195,8 @@ static int fork_program(struct launch *launch, struct child *child, int report_f
         return pid;
     }
     child->pid = pid;
+    if (launch->msg->flags & RUN_FLAG_FRESH)
+        remains_started(&glove->remains, pid);
     reap_forget_session(glove, pid);
     return 0;
 }

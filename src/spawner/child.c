@@ -64,6 +64,7 @@ static unsigned mount_attrs(uint32_t flags)
         { MOUNT_FLAG_NOSUID, SYS_MOUNT_ATTR_NOSUID },
         { MOUNT_FLAG_NODEV, SYS_MOUNT_ATTR_NODEV },
         { MOUNT_FLAG_NOEXEC, SYS_MOUNT_ATTR_NOEXEC },
+        { MOUNT_FLAG_NOATIME, SYS_MOUNT_ATTR_NOATIME },
     };
     unsigned attrs = 0;
 
@@ -182,6 +183,7 @@ int trees_open(struct plan *plan, struct failure *ret)
 static int step_tmpfs(struct builder *b, const void *msg)
 {
     const struct msg_tmpfs *m = msg;
+    unsigned long flags;
     char options[96];
     cleanup_close int fd = -1;
     int n;
@@ -197,8 +199,11 @@ static int step_tmpfs(struct builder *b, const void *msg)
         errno = EINVAL;
         return -1;
     }
-    /* The flags of mount(2) and of the newer calls are the same bits. */
-    if (mount("tmpfs", ".", "tmpfs", mount_attrs(m->flags), options) < 0)
+    /* The flags of mount(2) and of the newer calls are the same bits, but for this one. */
+    flags = mount_attrs(m->flags & ~(uint32_t)MOUNT_FLAG_NOATIME);
+    if (m->flags & MOUNT_FLAG_NOATIME)
+        flags |= MS_NOATIME;
+    if (mount("tmpfs", ".", "tmpfs", flags, options) < 0)
         return -1;
     if (strcmp(m->target, "root") != 0)
         return 0;

@@ -89,6 +89,8 @@ enum run_flags {
     RUN_FLAG_GROUP = 1 << 0, /* the first descriptor is a v2 group to be born in */
     RUN_FLAG_APART = 1 << 1, /* a pid and mount namespace of its own */
     RUN_FLAG_TTY = 1 << 2,   /* in and out, both given, are one terminal; err is 0 */
+    RUN_FLAG_FRESH = 1 << 3, /* only in a box in which no run has left anything behind, as far as
+                                the glove can tell (glove/remains.h): else ESTALE */
 };
 
 enum counts_flags {
@@ -136,6 +138,7 @@ enum mount_flags {
     MOUNT_FLAG_INSIDE = 1 << 5,   /* the source is a path of the box */
     MOUNT_FLAG_DEVICE = 1 << 6,   /* the source must be the character device rdev */
     MOUNT_FLAG_VEILED = 1 << 7,   /* sockets and pipes in the source lead nowhere */
+    MOUNT_FLAG_NOATIME = 1 << 8,  /* reading leaves no time; a file system of one's own */
 };
 
 /* Where in the spawner a plan failed. */
@@ -169,6 +172,7 @@ enum glove_step {
     GLOVE_STEP_EXEC,
     GLOVE_STEP_FILE,
     GLOVE_STEP_CRATE,
+    GLOVE_STEP_FRESH, /* something was left behind */
 };
 
 /* Who may send this type, 0 for an unknown one. */

@@ -69,6 +69,88 @@ def test_each_case_has_a_fresh_box(place):
     assert judge_program(code, cases)["outcome"] == "passed"
 
 
+# What a case may leave behind: a test whether it is there, and how it is left.
+TRACES = {
+    "a file": ("os.path.exists('x')", "open('x', 'w')"),
+    "a hidden file": ("os.path.exists('.x')", "open('.x', 'w')"),
+    "a file in /tmp": ("os.path.exists('/tmp/x')", "open('/tmp/x', 'w')"),
+    "a directory": ("os.path.exists('/var/tmp/x')", "os.mkdir('/var/tmp/x')"),
+    "a file at home": ("os.path.exists(os.path.expanduser('~/x'))", "open(os.path.expanduser('~/x'), 'w')"),
+    "shared memory": ("os.path.exists('/dev/shm/x')", "open('/dev/shm/x', 'w')"),
+    "a mode": ("os.stat(__file__).st_mode & 1", "os.chmod(__file__, 0o755)"),
+    "a time": ("os.stat(__file__).st_mtime_ns == 1", "os.utime(__file__, ns=(1, 1))"),
+    "an attribute": ("os.listxattr(__file__)", "os.setxattr(__file__, 'user.x', b'1')"),
+    "its own text": ("'left' in open(__file__).read()[-4:]", "open(__file__, 'a').write('# left')"),
+    "a deleted file": ("not os.path.exists(__file__ + '.txt')", "os.unlink(__file__ + '.txt')"),
+    "a mapped page": ("open(__file__, 'rb').read(1) == b'%'", "scribble()"),
+    "a segment": ("libc.shmget(7, 64, 0) >= 0", "libc.shmget(7, 64, 0o1600)"),
+    "a semaphore": ("libc.semget(7, 1, 0) >= 0", "libc.semget(7, 1, 0o1600)"),
+    "a queue": ("libc.msgget(7, 0) >= 0", "libc.msgget(7, 0o1600)"),
+    "a POSIX queue": ("libc.mq_open(b'/x', 0) >= 0", "libc.mq_open(b'/x', os.O_CREAT | os.O_RDWR, 0o600, None)"),
+    "numbers of processes": ("os.getpid() > 20", "[os.fork() or os._exit(0) for n in range(40)]"),
+    "numbers of segments": ("libc.shmget(0, 64, 0o600) > 20",
+                            "[libc.shmctl(libc.shmget(0, 64, 0o600), 0, None) for n in range(40)]"),
+    "a busy port": ("is_busy()", "meet()"),
+}
+
+# The page is read before it is written to, so that no time of the file changes.
+TRACING = """# text
+import ctypes, mmap, os, socket
+libc = ctypes.CDLL(None)
+def scribble():
+    with open(__file__, 'r+b') as file, mmap.mmap(file.fileno(), 0) as pages:
+        assert pages[0] == 35
+        time = os.stat(__file__).st_ctime_ns
+        pages[0] = 37
+        assert os.stat(__file__).st_ctime_ns == time
+def meet():
+    with socket.create_server(('127.0.0.1', 4711)) as server:
+        with socket.create_connection(('127.0.0.1', 4711)):
+            server.accept()[0].close()
+def is_busy():
+    return any(line.split()[3] == '06' for line in open('/proc/net/tcp').readlines()[1:])
+print(bool(%s), input())
+%s
+"""
+
+
+@pytest.mark.parametrize("trace", TRACES)
+def test_no_case_sees_what_another_left(place, trace):
+    found, left = TRACES[trace]
+    cases = [case(f"n{n}", {"stdout": f"False {n}"}, stdin=f"{n}\n") for n in range(3)]
+    report = judge_program(TRACING % (found, left), cases, jobs=1, inputs={"main.py.txt": "input"})
+    assert results(report) == {f"n{n}": "passed" for n in range(3)}, report
+
+
+# Which box it is: each has a file system of its own, made when it was.
+WHICH = "import os\nprint('box', os.stat('/workspace').st_ctime_ns)\n"
+
+
+def boxes_of(code):
+    cases = [case(f"n{n}", {"stdout": "x"}) for n in range(4)]
+    report = judge_program(code, cases, jobs=1)
+    return [row["detail"].split("box ")[1].split()[0] for row in report["tests"]]
+
+
+def test_a_program_that_leaves_nothing_keeps_its_box(place):
+    assert len(set(boxes_of(WHICH))) == 1
+
+
+@pytest.mark.parametrize("more", ["open('/tmp/x', 'w')", "raise SystemExit(os.fork() and 0)"])
+def test_one_that_leaves_something_has_a_new_box_each_time(place, more):
+    assert len(set(boxes_of(WHICH + more + "\n"))) == 4
+
+
+def test_a_killed_case_ends_its_box(place):
+    code = WHICH + "import sys, time\nsys.stdout.flush()\ntime.sleep(60 if sys.argv[1:] else 0)\n"
+    cases = [case("n0", {"stdout": "x"}), case("n1", {"stdout": "x"}, argv=["slow"], timeout=1),
+             case("n2", {"stdout": "x"})]
+    report = judge_program(code, cases, jobs=1)
+    first, slow, last = [row["detail"].split("box ")[1].split()[0] for row in report["tests"]]
+    assert results(report) == {"n0": "failed", "n1": "timeout", "n2": "failed"}
+    assert first == slow != last
+
+
 def test_files_arguments_and_inputs_are_there(place):
     code = ("import sys\nprint(sys.argv[1:], open('given.txt').read(), open('data/in.txt').read())\n"
             "try:\n    open('data/in.txt', 'w')\nexcept OSError:\n    print('read-only')\n")

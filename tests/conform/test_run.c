@@ -429,6 +429,37 @@ static void groups_of_a_run_go_with_it(void **state)
     }
 }
 
+static int run_fresh(struct trial *t, const char *script)
+{
+    const char *const argv[] = { "/bin/sh", "-c", script, NULL };
+    struct box_run_spec spec = trial_spec(t, argv);
+
+    spec.is_fresh = true;
+    return trial_run(t, &spec);
+}
+
+/* A box that cannot be watched serves once: it is never taken for new. */
+static void a_fresh_run_finds_nothing_of_earlier_ones(void **state)
+{
+    static const char *const traces[] = { "echo >/tmp/x", "mkdir /dev/shm/x", "(:)",
+                                          "chmod 700 ." };
+    struct trial *t = *state;
+
+    for (size_t i = 0; i < N_ELEMENTS(traces); i++) {
+        int r;
+
+        trial_open(t);
+        assert_int_equal(run_fresh(t, ":"), 0);
+        r = run_fresh(t, traces[i]);
+        if (t->ops == &box_native)
+            assert_int_equal(r, 0);
+        assert_int_equal(run_fresh(t, ":"), -ESTALE);
+        assert_int_equal(run_fresh(t, ":"), -ESTALE);
+        trial_says(t, "echo next", "next\n");
+        trial_close(t);
+    }
+}
+
 /* More runs than any table of the link has rows. */
 static void hundreds_of_runs_fit_into_one_box(void **state)
 {
@@ -500,6 +531,7 @@ int main(void)
         TRIAL_TEST(a_later_run_stands_like_the_first),
         TRIAL_TEST(daemons_of_a_run_are_dead_before_the_next),
         TRIAL_TEST(groups_of_a_run_go_with_it),
+        TRIAL_TEST(a_fresh_run_finds_nothing_of_earlier_ones),
         TRIAL_TEST(hundreds_of_runs_fit_into_one_box),
         TRIAL_TEST(runs_that_never_start_leave_nothing),
         TRIAL_TEST(counters_are_of_the_run_alone),

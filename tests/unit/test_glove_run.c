@@ -112,6 +112,34 @@ static void path_search_remembers_what_may_not_be_executed(void **state)
     box_down(box);
 }
 
+static uint32_t send_fresh(struct box *box)
+{
+    static const char *const argv[] = { "true", NULL };
+    struct msg_run msg = { .seq = box->seq++, .cwd = "/", .flags = RUN_FLAG_FRESH };
+    char bytes[2][64];
+
+    assert_int_equal(wire_strs_pack(argv, bytes[0], sizeof(bytes[0]), &msg.argv), 0);
+    assert_int_equal(wire_strs_pack(box_env, bytes[1], sizeof(bytes[1]), &msg.env), 0);
+    box_send(box, MSG_RUN, &msg);
+    return msg.seq;
+}
+
+/* This box has this machine's files, which leave the time at which they were read. */
+static void a_box_that_cannot_be_watched_is_new_once(void **state)
+{
+    struct box *box = box_up();
+    struct box_run first = { .seq = send_fresh(box) };
+
+    (void)state;
+    assert_int_equal(box_answer(box, first.seq), 0);
+    assert_int_equal(box_exit(box, &first), 0);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(box_answer(box, send_fresh(box)), ESTALE);
+        assert_int_equal(box->error.step, GLOVE_STEP_FRESH);
+    }
+    box_down(box);
+}
+
 static void unknown_flags_are_refused_and_apart_needs_setup(void **state)
 {
     struct box *box = box_up();
@@ -611,6 +639,7 @@ int main(void)
         cmocka_unit_test(the_stop_of_a_program_that_is_traced_is_not_its_end),
         cmocka_unit_test(what_cannot_be_executed_is_an_error_and_no_exit),
         cmocka_unit_test(path_search_remembers_what_may_not_be_executed),
+        cmocka_unit_test(a_box_that_cannot_be_watched_is_new_once),
         cmocka_unit_test(unknown_flags_are_refused_and_apart_needs_setup),
         cmocka_unit_test(a_run_is_the_run_user_without_any_privilege),
         cmocka_unit_test(a_run_has_three_descriptors_and_default_signals),

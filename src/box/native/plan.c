@@ -267,7 +267,7 @@ static void put_tmpfs(struct compiler *c, const char *target, enum wall wall, ui
 {
     struct msg_tmpfs tmpfs = {
         .wall = wall,
-        .flags = OWN_TREE,
+        .flags = OWN_TREE | MOUNT_FLAG_NOATIME,
         .mode = mode,
         .bytes = bytes,
         .inodes = inodes,
@@ -362,6 +362,7 @@ static void compile_dev(struct compiler *c)
     };
     static const char *const pts[] = { "newinstance", "max=64", "ptmxmode=0666", "mode=620", NULL };
     const uint32_t flags = MOUNT_FLAG_NOSUID | MOUNT_FLAG_NOEXEC;
+    const uint32_t own = flags | MOUNT_FLAG_NOATIME;
 
     put_dir(c, "/dev", 0755, 0);
     for (size_t i = 0; i < N_ELEMENTS(nodes); i++) {
@@ -375,7 +376,7 @@ static void compile_dev(struct compiler *c)
 
         step(c, MSG_BIND, &bind);
     }
-    put_mount(c, WALL_MOUNT, "devpts", "/dev/pts", flags, pts);
+    put_mount(c, WALL_MOUNT, "devpts", "/dev/pts", own, pts);
     put_link(c, "/dev/ptmx", "pts/ptmx");
     put_link(c, "/dev/fd", "/proc/self/fd");
     put_link(c, "/dev/stdin", "/proc/self/fd/0");
@@ -385,7 +386,7 @@ static void compile_dev(struct compiler *c)
     /* Landlock asks where a queue lies even of mq_open(3), which names no path: a rule about this
      * directory answers for both.  Without a namespace of its own it would show the host's. */
     if (has(c, WALL_IPC))
-        put_mount(c, WALL_IPC, "mqueue", "/dev/mqueue", flags | MOUNT_FLAG_NODEV, NULL);
+        put_mount(c, WALL_IPC, "mqueue", "/dev/mqueue", own | MOUNT_FLAG_NODEV, NULL);
 }
 
 /* Boxes of root have users of their own and so shares of their own.  Boxes of an ordinary user are
