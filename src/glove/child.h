@@ -30,7 +30,7 @@ struct child_plan {
     int stdio[3];
     bool has_tty; /* they are a terminal, which becomes the session's */
     int report_fd;
-    int status_fd; /* apart: where init tells how the program ended; else -1 */
+    int status_fd; /* apart, minded: where it is told how the program ended; else -1 */
 };
 
 /* fork(2), into the v2 group of a directory descriptor unless that is -1; clone_flags are further

@@ -71,6 +71,16 @@ int drop_all(void)
     return set_caps(0);
 }
 
+int drop_to_kill(void)
+{
+    struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+    struct __user_cap_data_struct data[2];
+
+    if (syscall(SYS_capget, &head, data) < 0)
+        return -errno;
+    return set_caps(data[0].permitted & 1u << CAP_KILL);
+}
+
 _Static_assert(sizeof(struct gb_bpf) == sizeof(struct sock_filter), "the same instruction");
 
 static int filter_load(const struct gb_bpf *program, size_t len)

@@ -16,6 +16,9 @@ int drop_glove(bool may_mount);
 /* A child: no capability left. */
 int drop_all(void);
 
+/* One that only kills: CAP_KILL, if it was there. */
+int drop_to_kill(void);
+
 /* Seccomp filters; both are inherited and add up. */
 int filter_glove(void);
 int filter_run(void);

@@ -56,8 +56,11 @@ struct child {
     bool has_report;  /* a report, not just the end of the pipe */
     uint32_t channel; /* of a porter that sends: whose FIN the answer waits for; else 0 */
     uint64_t started_ns;
-    int status_fd; /* RUN apart: how the program ended, told by its init; else -1 */
-    int tty_fd;    /* RUN with a terminal: kept open as long as the program lives; else -1 */
+    bool is_minded; /* RUN: pid is the program's minder */
+    bool is_fresh;  /* RUN: with RUN_FLAG_FRESH */
+    pid_t main_pid; /* RUN: the program's, 0 while it is not known */
+    int status_fd;  /* RUN apart or minded: how the program ended, told by its parent; else -1 */
+    int tty_fd;     /* RUN with a terminal: kept open as long as the program lives; else -1 */
     struct report report;
 };
 

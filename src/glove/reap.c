@@ -103,13 +103,31 @@ static int answer_error(struct glove *glove, const struct child *child)
                       (enum glove_step)child->report.step);
 }
 
+void reap_note_main(struct glove *glove, struct child *child, pid_t pid)
+{
+    child->main_pid = pid;
+    if (child->is_fresh)
+        remains_started(&glove->remains, pid);
+    reap_forget_session(glove, pid);
+}
+
+pid_t reap_main_pid(struct glove *glove, struct child *child)
+{
+    pid_t pid;
+
+    if (child->main_pid == 0 && child->is_minded &&
+        read(child->status_fd, &pid, sizeof(pid)) == (ssize_t)sizeof(pid))
+        reap_note_main(glove, child, pid);
+    return child->main_pid;
+}
+
 int reap_report(struct glove *glove, struct child *child)
 {
     if (read_report(child) == 0 || child->kind != CHILD_RUN)
         return 0;
     if (child->has_report)
         return answer_error(glove, child);
-    return link_ok(&glove->link, child->seq, (uint64_t)child->pid);
+    return link_ok(&glove->link, child->seq, (uint64_t)reap_main_pid(glove, child));
 }
 
 /* ---- ends ----------------------------------------------------------------------------------- */
@@ -151,8 +169,8 @@ static int send_exit(struct glove *glove, const struct child *child, int status,
     return link_send(&glove->link, MSG_EXIT, 0, 0, &msg);
 }
 
-/* The init of a namespace tells the status of its program; one that was killed cannot, and its
- * own is the truth. */
+/* The init of a namespace, or the minder, tells the status of its program; one that was killed
+ * cannot, and its own is the truth. */
 static int status_of(const struct child *child, int status)
 {
     int told;
@@ -164,7 +182,8 @@ static int status_of(const struct child *child, int status)
 
 static void note_ended(struct glove *glove, const struct child *child)
 {
-    glove->ended[glove->next_ended] = (struct ended){ .seq = child->seq, .session = child->pid };
+    glove->ended[glove->next_ended] =
+        (struct ended){ .seq = child->seq, .session = child->main_pid };
     glove->next_ended = (glove->next_ended + 1) % ENDED_MAX;
 }
 
@@ -182,7 +201,9 @@ static int child_ended(struct glove *glove, struct child *child, int status,
 {
     int r = child->report_fd >= 0 ? reap_report(glove, child) : 0;
 
-    if (child->kind == CHILD_RUN)
+    /* A minder that ends well has left nothing. */
+    if (child->kind == CHILD_RUN && reap_main_pid(glove, child) &&
+        !(child->is_minded && WIFEXITED(status) && WEXITSTATUS(status) == 0))
         note_ended(glove, child);
     child->pid = 0;
     if (r < 0 || child->kind != CHILD_RUN)
@@ -268,8 +289,7 @@ static uint64_t count_survivors(void)
     return n > 0 ? n : 1;
 }
 
-/* Signals the run's session.  Nothing tells whose child a process was once its parent is gone, so
- * one that has made a session of its own lives on until no run is under way. */
+/* Signals the run's session: what is left of one whose group or minder is gone. */
 static bool session_kill(pid_t session)
 {
     pid_t end = pids_end();
@@ -296,13 +316,12 @@ static bool has_other_runs(const struct glove *glove, uint32_t run)
     return false;
 }
 
-/* True when nobody is left.  kill(-1) says 0 even when every signal was refused, and a zombie
- * counts until it is reaped: the box is empty when there is nobody left to signal. */
-static bool kill_once(const struct glove *glove, uint32_t run, pid_t session)
+/* The minder of a run that is under way, 0 for none. */
+static pid_t minder_of(struct glove *glove, uint32_t run)
 {
-    if (has_other_runs(glove, run))
-        return session == 0 || session_kill(session);
-    return kill(-1, SIGKILL) < 0 && errno == ESRCH;
+    const struct child *child = run ? child_find(glove, CHILD_RUN, run) : NULL;
+
+    return child && child->is_minded ? child->pid : 0;
 }
 
 /* 0 for one that is not known, any more. */
@@ -313,11 +332,26 @@ static pid_t session_of(struct glove *glove, uint32_t run)
     if (run == 0)
         return 0;
     if (child)
-        return child->pid;
+        return child->main_pid;
     for (size_t i = 0; i < ENDED_MAX; i++)
         if (glove->ended[i].seq == run)
             return glove->ended[i].session;
     return 0;
+}
+
+/* True when nobody is left.  kill(-1) says 0 even when every signal was refused, and a zombie
+ * counts until it is reaped: the box is empty when there is nobody left to signal. */
+static bool kill_once(struct glove *glove, uint32_t run)
+{
+    pid_t minder = minder_of(glove, run);
+    pid_t session = session_of(glove, run);
+
+    if (!has_other_runs(glove, run))
+        return kill(-1, SIGKILL) < 0 && errno == ESRCH;
+    if (minder == 0)
+        return session == 0 || session_kill(session);
+    (void)kill(minder, SIGTERM);
+    return false;
 }
 
 int reap_kill(struct glove *glove, const void *msg)
@@ -325,14 +359,13 @@ int reap_kill(struct glove *glove, const void *msg)
     const struct msg_kill *request = msg;
     uint64_t deadline_ns = clock_after_ms(KILL_PATIENCE_MS);
     struct pollfd ended = { .fd = glove->signal_fd, .events = POLLIN };
-    pid_t session = session_of(glove, request->run);
 
     if (getpid() != 1)
         return link_error(&glove->link, request->seq, EPERM, GLOVE_STEP_REQUEST);
     for (;;) {
         int r;
 
-        if (kill_once(glove, request->run, session))
+        if (kill_once(glove, request->run))
             return link_ok(&glove->link, request->seq, 0);
         (void)poll(&ended, 1, KILL_PAUSE_MS);
         r = glove_signals(glove);

@@ -20,6 +20,12 @@ struct child *child_find(struct glove *glove, enum child_kind kind, uint32_t seq
 /* The report pipe of a child is ready. */
 int reap_report(struct glove *glove, struct child *child);
 
+/* The program of a run has this pid. */
+void reap_note_main(struct glove *glove, struct child *child, pid_t pid);
+
+/* The pid of a run's program, 0 while it is not known. */
+pid_t reap_main_pid(struct glove *glove, struct child *child);
+
 /* Waits for what has ended, without blocking and so many at a time that a flood of orphans, or a
  * program that makes the glove its tracer again and again, does not keep it from its link. */
 int reap_some(struct glove *glove);

@@ -20,6 +20,7 @@
 #include "glove/apart.h"
 #include "glove/child.h"
 #include "glove/glove.h"
+#include "glove/minder.h"
 #include "glove/reap.h"
 
 #define EXEC_PATIENCE_MS 20
@@ -154,12 +155,21 @@ static enum glove_step fork_step(int error, bool has_group)
     return has_group && error != -EAGAIN && error != -ENOMEM ? GLOVE_STEP_GROUP : GLOVE_STEP_FORK;
 }
 
-static void become(const struct child_plan *plan, bool is_apart) __attribute__((noreturn));
-
-static void become(const struct child_plan *plan, bool is_apart)
+/* A group of its own, or a namespace, holds what it starts; else somebody must. */
+static bool is_minded(const struct msg_run *msg)
 {
+    return msg->n_fds == 0 && !(msg->flags & RUN_FLAG_APART);
+}
+
+static void become(const struct child_plan *plan, const struct msg_run *msg)
+    __attribute__((noreturn));
+
+static void become(const struct child_plan *plan, const struct msg_run *msg)
+{
+    if (is_minded(msg))
+        minder_exec(plan);
     child_begin(plan);
-    if (is_apart)
+    if (msg->flags & RUN_FLAG_APART)
         apart_exec(plan);
     child_exec(plan);
 }
@@ -189,24 +199,25 @@ static int fork_program(struct launch *launch, struct child *child, int report_f
     pid = child_fork(has_group ? launch->group_fds[0] : -1,
                      is_apart ? SYS_CLONE_NEWPID | SYS_CLONE_NEWNS : 0);
     if (pid == 0)
-        become(&plan, is_apart);
+        become(&plan, launch->msg);
     if (pid < 0) {
         launch->step = fork_step(pid, has_group);
         return pid;
     }
     child->pid = pid;
-    if (launch->msg->flags & RUN_FLAG_FRESH)
-        remains_started(&glove->remains, pid);
-    reap_forget_session(glove, pid);
+    child->is_minded = is_minded(launch->msg);
+    child->is_fresh = launch->msg->flags & RUN_FLAG_FRESH;
+    if (!child->is_minded)
+        reap_note_main(glove, child, pid);
     return 0;
 }
 
-/* Only a run that is apart needs it. */
+/* Where another process waits for the program's end. */
 static int status_pipe(const struct launch *launch, struct child *child, int *ret_fd)
 {
     int fds[2];
 
-    if (!(launch->msg->flags & RUN_FLAG_APART))
+    if (!(launch->msg->flags & RUN_FLAG_APART) && !is_minded(launch->msg))
         return 0;
     if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
         return -errno;
@@ -307,12 +318,13 @@ int run_signal(struct glove *glove, const void *msg)
     const struct msg_signal *request = msg;
     struct child *child = child_find(glove, CHILD_RUN, request->run);
 
-    if (!child || child->pid == 0)
+    if (!child || child->pid == 0 || !reap_main_pid(glove, child))
         return link_error(&glove->link, request->seq, ESRCH, GLOVE_STEP_REQUEST);
     if (request->signo == 0 || request->signo >= NSIG)
         return link_error(&glove->link, request->seq, EINVAL, GLOVE_STEP_REQUEST);
     /* It has no group of its own before its setsid. */
-    if (kill(-child->pid, (int)request->signo) < 0 && kill(child->pid, (int)request->signo) < 0)
+    if (kill(-child->main_pid, (int)request->signo) < 0 &&
+        kill(child->main_pid, (int)request->signo) < 0)
         return link_error(&glove->link, request->seq, errno, GLOVE_STEP_REQUEST);
     return link_ok(&glove->link, request->seq, 0);
 }

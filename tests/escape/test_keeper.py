@@ -126,9 +126,6 @@ def test_L01_whoever_looks_at_a_dead_box_forgets_it(look):
 
 
 def test_L01_a_client_that_is_killed_takes_its_run_and_nothing_else(host_user):
-    """Without groups for each run, as an ordinary user has them here, a process with a session of its
-    own is nobody's: it goes when no run is under way any more."""
-    has_groups = host_user is None
     with kept.made(as_user=host_user) as name:
         keeper, = kept.keepers()
         with kept.started(name, "echo ready; cat; exit 7", as_user=host_user) as other:
@@ -138,12 +135,9 @@ def test_L01_a_client_that_is_killed_takes_its_run_and_nothing_else(host_user):
             with kept.started(name, PROGRAM, as_user=host_user) as victim:
                 victim.expect(b"ready")
                 assert host.until(lambda: len(kept.inside(keeper)) >= len(before) + 3, 30)
-                lonely = [p.pid for p in kept.inside(keeper) if os.getsid(p.pid) == p.pid
-                          and p.comm == "sleep"]
-                stay = before if has_groups else before | set(lonely)
                 victim.process.kill()
                 victim.process.wait()
-            assert host.until(lambda: {p.pid for p in kept.inside(keeper)} == stay, GONE_WITHIN), (
+            assert host.until(lambda: {p.pid for p in kept.inside(keeper)} == before, GONE_WITHIN), (
                 [str(p) for p in kept.inside(keeper)])
             assert host.until(lambda: set(kept.run_groups()) == groups, GONE_WITHIN), kept.run_groups()
             # The glove tells of the end a moment after it.
@@ -152,6 +146,42 @@ def test_L01_a_client_that_is_killed_takes_its_run_and_nothing_else(host_user):
             other.expect(b"still here\n")
             assert other.end()[0] == 7
         assert host.until(lambda: not kept.inside(keeper), GONE_WITHIN)
+
+
+def test_L01_what_a_run_left_goes_with_it_though_another_is_under_way(host_user):
+    with kept.made(as_user=host_user) as name:
+        keeper, = kept.keepers()
+        with kept.started(name, "echo ready; cat; exit 7", as_user=host_user) as other:
+            other.expect(b"ready")
+            before = {p.pid for p in kept.inside(keeper)}
+            script = "mkfifo f; (setsid sh -c 'echo >f; exec sleep 1000' &); sleep 1000 & read go <f; exit 3"
+            assert kept.sh(name, script, as_user=host_user).exit_code == 3
+            assert host.until(lambda: {p.pid for p in kept.inside(keeper)} == before, GONE_WITHIN), (
+                [str(p) for p in kept.inside(keeper)])
+            assert other.end()[0] == 7
+
+
+def test_L01_a_command_behind_the_scenes_that_is_killed_takes_its_run(host_user):
+    """`run -d` has a process that writes the log; its end is the end of its run, which is then lost."""
+    with kept.made(as_user=host_user) as name:
+        keeper, = kept.keepers()
+        with kept.started(name, "echo ready; cat; exit 7", as_user=host_user) as other:
+            other.expect(b"ready")
+            before = {p.pid for p in kept.inside(keeper)}
+            here = {p.pid for p in host.descendants(os.getpid())}
+            done = kept.call("run", "-d", name, "-l", "sh", "-c", "(setsid sleep 1000 &); sleep 1000 & sleep 1000",
+                             as_user=host_user)
+            assert done.returncode == 0, done
+            run = done.out.decode().strip()
+            assert host.until(lambda: len(kept.inside(keeper)) >= len(before) + 3, 30)
+            below = {p.pid for p in host.descendants(keeper.pid)}
+            writer, = [p for p in host.descendants(os.getpid()) if p.pid not in here | below]
+            os.kill(writer.pid, signal.SIGKILL)
+            assert host.until(lambda: {p.pid for p in kept.inside(keeper)} == before, GONE_WITHIN), (
+                [str(p) for p in kept.inside(keeper)])
+            told = kept.call("runs", name, "--json", as_user=host_user).document["runs"]
+            assert (run, "lost") in [(one["id"], one["state"]) for one in told], told
+            assert other.end()[0] == 7
 
 
 def test_L01_many_clients_are_killed_at_once():
@@ -235,7 +265,7 @@ def struck(words, names, delay):
 RANDOM = [("command",), ("keeper",), ("glove",), ("command", "keeper"), ("keeper", "glove")]
 
 
-@pytest.mark.parametrize("what", ["create", "run", "rm"])
+@pytest.mark.parametrize("what", ["create", "run", "run -d", "rm"])
 def test_L01_killed_at_random_moments(what):
     rng = random.Random(f"{SEED}{what}")
     for index in range(MOMENTS):
@@ -243,12 +273,13 @@ def test_L01_killed_at_random_moments(what):
         delay = rng.uniform(0, 0.05)
         name = None if what == "create" else kept.create()
         words = kept.words(*{"create": ("create",), "run": ("run", name, "-l", "sh", "-c", "echo ok"),
+                             "run -d": ("run", "-d", name, "-l", "sh", "-c", "sleep 0.02"),
                              "rm": ("rm", name)}[what])
         hit, result = struck(words, names, delay)
         label = f"GLOVEBOX_SEED={SEED} number {index}, {hit} after {delay * 1000:.1f} ms: {result}"
         assert result.returncode in (0, 2, 125, -signal.SIGKILL), label
         assert "command" in hit or result.returncode == 0 or result.err.startswith(b"glovebox: "), label
-        if what == "run" and hit == ["command"]:
+        if what.startswith("run") and hit == ["command"]:
             assert kept.sh(name, "exit 3").exit_code == 3, label
         kept.call("rm", "--all")
         assert kept.listed() == [], label

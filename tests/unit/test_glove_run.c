@@ -368,7 +368,7 @@ static void kill_leaves_nobody(void **state)
     assert_int_equal(kill_all(box), 0);
     assert_int_equal(box_exit(box, &run), 1000 + SIGKILL);
     assert_string_equal(box_text(box, run.out), "up\n");
-    says(box, "set -- /proc/[0-9]*; echo $#", "2\n"); /* the glove and sh */
+    says(box, "set -- /proc/[0-9]*; echo $#", "3\n"); /* the glove, a minder and sh */
     assert_int_equal(kill_all(box), 0);
     box_down(box);
 }
@@ -595,39 +595,69 @@ static void kill_of_a_run_spares_the_others(void **state)
     box_down(box);
 }
 
-static void kill_of_a_run_that_has_ended_meets_what_it_left(void **state)
+/* The first two have been seen to be there before the program ends. */
+static void a_run_takes_with_it_what_it_left(void **state)
 {
     struct box *box = box_up();
     struct box_run shell = shell_up(box);
-    struct box_run victim = box_sh(box, "sleep 1000 & exit 3", "o");
+    struct box_run victim = box_sh(box,
+                                   "(setsid sh -c 'echo on; exec sleep 1000' &);"
+                                   "sh -c 'echo on; kill -STOP $$' & read go; sleep 1000 & exit 3",
+                                   "io");
+
+    (void)state;
+    box_wait(box, strstr(box_stream(box, victim.out)->bytes, "on\non\n"));
+    box_send_data(box, victim.in, "go\n", 3, true);
+    assert_int_equal(box_exit(box, &victim), 3);
+    assert_string_equal(box_text(box, victim.out), "on\non\n");
+    /* One that is over, and one that never was: nobody is left to kill. */
+    assert_int_equal(kill_run(box, &victim), 0);
+    assert_int_equal(kill_run(box, &(struct box_run){ .seq = 999999 }), 0);
+    shell_says(box, &shell, "set -- /proc/[0-9]*; echo $#\n", "3\n"); /* glove, minder, shell */
+    box_down(box);
+}
+
+/* No look at the children can be sure to meet it. */
+static void a_run_that_forks_away_over_and_over_is_caught(void **state)
+{
+    struct box *box = box_up();
+    struct box_run shell = shell_up(box);
+    struct box_run victim = box_sh(
+        box, "exec perl -MPOSIX -e 'while (1) { if (fork) { POSIX::_exit(3) } setsid }'", "o");
 
     (void)state;
     assert_int_equal(box_exit(box, &victim), 3);
-    assert_false(box_stream(box, victim.out)->has_fin);
-    assert_int_equal(kill_run(box, &victim), 0);
     assert_string_equal(box_text(box, victim.out), "");
-    /* Once more, and one that never was: nobody is left to kill. */
+    shell_says(box, &shell, "set -- /proc/[0-9]*; echo $#\n", "3\n");
+    box_down(box);
+}
+
+static void kill_of_a_run_meets_what_has_left_its_session(void **state)
+{
+    struct box *box = box_up();
+    struct box_run shell = shell_up(box);
+    struct box_run victim =
+        box_sh(box, "(setsid sh -c 'echo on; exec sleep 1000' &); exec sleep 1000", "o");
+
+    (void)state;
+    box_wait(box, strstr(box_stream(box, victim.out)->bytes, "on\n"));
     assert_int_equal(kill_run(box, &victim), 0);
-    assert_int_equal(kill_run(box, &(struct box_run){ .seq = 999999 }), 0);
+    assert_int_equal(box_exit(box, &victim), 1000 + SIGKILL);
+    assert_string_equal(box_text(box, victim.out), "on\n");
     shell_says(box, &shell, "echo still here\n", "still here\n");
     box_down(box);
 }
 
-/* A session of its own hides a process only while another run is under way. */
-static void kill_of_the_last_run_leaves_nobody(void **state)
+/* Neither its signals nor its hands reach the one that watches over it. */
+static void a_program_cannot_touch_its_minder(void **state)
 {
     struct box *box = box_up();
-    struct box_run shell = shell_up(box);
-    struct box_run victim = box_sh(box, "setsid sh -c 'echo on; exec sleep 1000' & exit 3", "o");
 
     (void)state;
-    assert_int_equal(box_exit(box, &victim), 3);
-    box_wait(box, strstr(box_stream(box, victim.out)->bytes, "on\n"));
-    assert_int_equal(kill_run(box, &victim), 0);
-    box_ping(box);
-    assert_false(box_stream(box, victim.out)->has_fin);
-    assert_int_equal(kill_run(box, &shell), 0);
-    assert_string_equal(box_text(box, victim.out), "on\n");
+    says(box,
+         "kill -9 $PPID 2>/dev/null && echo killed; kill -TERM $PPID 2>/dev/null && echo told;"
+         "cat /proc/$PPID/environ /proc/$PPID/maps 2>/dev/null && echo read; echo end",
+         "end\n");
     box_down(box);
 }
 
@@ -654,8 +684,10 @@ int main(void)
         cmocka_unit_test(orphans_are_reaped),
         cmocka_unit_test(kill_leaves_nobody),
         cmocka_unit_test(kill_of_a_run_spares_the_others),
-        cmocka_unit_test(kill_of_a_run_that_has_ended_meets_what_it_left),
-        cmocka_unit_test(kill_of_the_last_run_leaves_nobody),
+        cmocka_unit_test(a_run_takes_with_it_what_it_left),
+        cmocka_unit_test(a_run_that_forks_away_over_and_over_is_caught),
+        cmocka_unit_test(kill_of_a_run_meets_what_has_left_its_session),
+        cmocka_unit_test(a_program_cannot_touch_its_minder),
         cmocka_unit_test(a_fork_storm_is_killed),
         cmocka_unit_test(a_flood_of_orphans_does_not_silence_it),
         cmocka_unit_test(a_program_that_is_traced_for_ever_does_not_silence_it),

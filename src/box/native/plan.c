@@ -20,7 +20,8 @@
 #include "wire/msg.h"
 
 /* What the glove itself may use besides the run's memory and processes: plenty where the run has
- * limits of its own below the box's, and no more than it needs where the box's are the run's. */
+ * limits of its own below the box's, and no more than it and the run's minder need where the box's
+ * are the run's. */
 struct allowance {
     uint64_t bytes;
     uint64_t pids;
@@ -29,7 +30,7 @@ struct allowance {
 static struct allowance allowance(bool groups_runs)
 {
     return groups_runs ? (struct allowance){ .bytes = 16ULL << 20, .pids = 16 }
-                       : (struct allowance){ .bytes = 1ULL << 20, .pids = 1 };
+                       : (struct allowance){ .bytes = 5ULL << 18, .pids = 2 };
 }
 
 #define CPU_PERIOD_US 100000ULL
