@@ -54,6 +54,7 @@ struct box_spec {
     wall_set may_miss;             /* walls that the operator can do without */
     const char *const *toolchains; /* host trees to show; NULL-terminated, may be NULL */
     bool shows_groups;             /* /sys/fs/cgroup for runtimes that read their limits */
+    bool will_live_on;             /* it will be kept: nothing of it is a child of this process */
     const char *workdir;           /* made if it is not there; below a writable place */
     const char *run_dir;           /* native: where the slots are; docker: whose containers */
     uint32_t uid_base;             /* native, as root: first id of boxes */

@@ -19,16 +19,17 @@ struct birth {
     struct gb_err err; /* code 0: it lives */
 };
 
-static int open_and_keep(const struct box_spec *spec, const struct kept_spec *kept,
+static int open_and_keep(const struct box_spec *wish, const struct kept_spec *kept,
                          struct box **ret, char id[static ID_SIZE], struct gb_err *err)
 {
-    struct box_spec named = *spec;
+    struct box_spec spec = *wish;
     int r = id_make('b', id);
 
     if (r < 0)
         return gb_fail(err, r, GB_BLAME_HOST, "no name for a box");
-    named.name = id;
-    r = box_open(&named, ret, err);
+    spec.name = id;
+    spec.will_live_on = true;
+    r = box_open(&spec, ret, err);
     return r < 0 ? r : kept_make(kept, *ret, id, err);
 }
 

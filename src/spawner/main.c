@@ -233,11 +233,23 @@ static int serve(struct spawner *s)
     return r < 0;
 }
 
-int main(void)
+/* The caller waits for the parent, and nobody for us. */
+static int become_orphan(void)
+{
+    pid_t pid = fork();
+
+    if (pid > 0)
+        _exit(0);
+    return pid < 0 ? -errno : 0;
+}
+
+int main(int argc, char **argv)
 {
     const int keep[] = { CONTROL_FD };
     sigset_t all;
 
+    if (argc > 1 && strcmp(argv[1], SPAWNER_ORPHAN) == 0 && become_orphan() < 0)
+        return 1;
     (void)sigfillset(&all);
     (void)sigprocmask(SIG_BLOCK, &all, NULL);
     /* Whoever started us may ignore it, and then nobody could be waited for.  The rest is blocked

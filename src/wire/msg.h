@@ -141,6 +141,9 @@ enum mount_flags {
     MOUNT_FLAG_NOATIME = 1 << 8,  /* reading leaves no time; a file system of one's own */
 };
 
+/* The spawner's one argument, if it has any: it is to be nobody's child. */
+#define SPAWNER_ORPHAN "orphan"
+
 /* Where in the spawner a plan failed. */
 enum spawn_where {
     SPAWN_WHERE_PLAN = 1, /* the plan itself */

@@ -204,7 +204,7 @@ static int launch(struct native *native, const struct box_spec *spec, struct gb_
 
     native->spawn = (struct spawn)SPAWN_INIT;
     r = spawn_slots(spec->run_dir, &native->spawn, err);
-    return r < 0 ? r : spawn_launch(&native->spawn, err);
+    return r < 0 ? r : spawn_launch(&native->spawn, spec->will_live_on, err);
 }
 
 static void fill_receipt(struct box *box, const struct native *native)

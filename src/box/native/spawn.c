@@ -157,11 +157,13 @@ static int actions_add(posix_spawn_file_actions_t *actions, int control)
     return r == 0 ? posix_spawn_file_actions_adddup2(actions, STDIN_FILENO, STDERR_FILENO) : r;
 }
 
-static int program_start(int program, int control, pid_t *ret_pid)
+/* SPAWNER_ORPHAN as its argument lets it fork before anything else, and its parent end. */
+static int program_start(int program, int control, bool is_orphan, pid_t *ret_pid)
 {
     posix_spawn_file_actions_t actions;
     char name[] = "glovebox-spawner";
-    char *argv[] = { name, NULL };
+    char orphan[] = SPAWNER_ORPHAN;
+    char *argv[] = { name, is_orphan ? orphan : NULL, NULL };
     char *env[] = { NULL };
     char path[32];
     int r = posix_spawn_file_actions_init(&actions);
@@ -176,12 +178,21 @@ static int program_start(int program, int control, pid_t *ret_pid)
     return -r;
 }
 
+static void wait_for(pid_t pid, int *ret_status)
+{
+    *ret_status = 0;
+    while (waitpid(pid, ret_status, 0) < 0 && errno == EINTR)
+        ;
+}
+
 /* Everything of ours is close-on-exec; the spawner closes what a careless caller left open. */
-int spawn_launch(struct spawn *spawn, struct gb_err *err)
+int spawn_launch(struct spawn *spawn, bool is_orphan, struct gb_err *err)
 {
     cleanup_close int program = program_open();
     cleanup_close int theirs = -1;
     int pair[2];
+    int status;
+    pid_t pid;
     int r;
 
     if (program < 0)
@@ -193,11 +204,16 @@ int spawn_launch(struct spawn *spawn, struct gb_err *err)
     spawn->answer = answer_new();
     if (!spawn->answer)
         return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for the spawner");
-    r = program_start(program, theirs, &spawn->pid);
-    if (r < 0) {
-        spawn->pid = 0;
-        return fail_short(err, r, "starting the spawner");
+    r = program_start(program, theirs, is_orphan, &pid);
+    if (r == 0 && is_orphan) {
+        wait_for(pid, &status);
+        pid = 0;
+        r = status == 0 ? 0 : -EAGAIN;
     }
+    if (r < 0)
+        return fail_short(err, r, "starting the spawner");
+    spawn->pid = pid;
+    spawn->is_there = true;
     return 0;
 }
 
@@ -415,10 +431,12 @@ static void leave(struct spawn *spawn)
 
 static void reap(struct spawn *spawn)
 {
+    int status;
+
     leave(spawn);
-    while (waitpid(spawn->pid, NULL, 0) < 0 && errno == EINTR)
-        ;
-    spawn->pid = 0;
+    if (spawn->pid > 0)
+        wait_for(spawn->pid, &status);
+    spawn->is_there = false;
 }
 
 static void close_fds(struct spawn *spawn)
@@ -454,7 +472,7 @@ int spawn_keep(struct spawn *spawn, const struct msg_keep *msg, const int *fds, 
     if (r < 0)
         return gb_fail(err, r, GB_BLAME_HOST, "the spawner does not keep the box: %s",
                        strerror(-r));
-    spawn->pid = 0;
+    spawn->is_there = false;
     leave(spawn);
     return 0;
 }
@@ -463,7 +481,7 @@ int spawn_leave(struct spawn *spawn)
 {
     char nothing[1] = { 0 };
 
-    if (spawn->pid <= 0 || tell(spawn, MSG_DESTROY, nothing) < 0)
+    if (!spawn->is_there || tell(spawn, MSG_DESTROY, nothing) < 0)
         return -EPIPE;
     close_fds(spawn);
     return 0;
@@ -475,9 +493,9 @@ uint32_t spawn_end(struct spawn *spawn)
     char nothing[1] = { 0 };
     int r = 0;
 
-    if (spawn->pid > 0 && !spawn->has_plan) {
+    if (spawn->is_there && !spawn->has_plan) {
         reap(spawn);
-    } else if (spawn->pid > 0) {
+    } else if (spawn->is_there) {
         /* One that is gone already shows when it does not answer. */
         (void)tell(spawn, MSG_DESTROY, nothing);
         r = await_gone(spawn, &survivors);

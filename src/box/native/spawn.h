@@ -19,7 +19,8 @@ struct gb_err;
 #define SPAWN_GROUPS_MAX 8
 
 struct spawn {
-    pid_t pid;             /* 0: none */
+    bool is_there;
+    pid_t pid;             /* our child's; 0: it is not our child */
     bool has_plan;         /* it may have made something */
     int control_fd;        /* -1: none */
     struct answer *answer; /* what came over it */
@@ -41,8 +42,9 @@ int spawn_slots(const char *run_dir, struct spawn *spawn, struct gb_err *err);
 
 /* Three steps, so that both sides work at the same time: the program starts while the host looks
  * at the machine; the box is built while the host makes the groups of the first run and fills the
- * link.  spawn_end() is owed after the first, whatever came of it. */
-int spawn_launch(struct spawn *spawn, struct gb_err *err);
+ * link.  spawn_end() is owed after the first, whatever came of it.  One that is to become a keeper
+ * is an orphan from the start: its end is no zombie of the caller's. */
+int spawn_launch(struct spawn *spawn, bool is_orphan, struct gb_err *err);
 
 /* Sends the plan and waits for the groups; *ret_link_fd is the host's end of the link. */
 int spawn_begin(struct spawn *spawn, const struct buf *plan, int *ret_link_fd, struct gb_err *err);
@@ -51,7 +53,7 @@ int spawn_begin(struct spawn *spawn, const struct buf *plan, int *ret_link_fd, s
  * failure of a wall is told as such, with its remedy.  Always negative. */
 int spawn_lost(struct spawn *spawn, struct gb_err *err);
 
-/* It becomes the keeper of its box, and nobody's child; spawn_end() has nothing left to do. */
+/* An orphan becomes the keeper of its box; spawn_end() has nothing left to do. */
 struct msg_keep;
 int spawn_keep(struct spawn *spawn, const struct msg_keep *msg, const int *fds, size_t n_fds,
                struct gb_err *err);
