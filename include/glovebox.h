@@ -131,7 +131,8 @@ GLOVEBOX_API int glovebox_request_args(struct glovebox_request *request, const c
 GLOVEBOX_API int glovebox_request_env(struct glovebox_request *request, const char *name,
                                       const char *value, struct glovebox_error *err);
 
-/* Instead of the context's.  In a box that is open, limits can only be lower than the box's. */
+/* Instead of the context's.  In a box that is open, a limit that is higher than the box's
+ * does nothing, and CPU_MILLI, DISK_BYTES and INODES, which are the box's as a whole, never do. */
 GLOVEBOX_API int glovebox_request_limit(struct glovebox_request *request, enum glovebox_limit limit,
                                         uint64_t value, struct glovebox_error *err);
 
@@ -285,9 +286,9 @@ GLOVEBOX_API void glovebox_free(void *memory);
 
 #define GLOVEBOX_ID_SIZE 32
 
-/* A box that outlives this process; `glovebox box` works on it too.  As long as both live its
- * keeper is a child of this process, which nobody waits for: a program that makes many of them
- * waits for its children at times, or ignores SIGCHLD. */
+/* A box that outlives this process; `glovebox box` works on it too.  Its keeper is nobody's child.
+ * That of a box of the docker backend is forked off this process: there must be no other threads
+ * then, and what it has in memory is in the keeper's too. */
 GLOVEBOX_API int glovebox_kept_create(const struct glovebox_context *context,
                                       const struct glovebox_box_options *options,
                                       char ret_id[GLOVEBOX_ID_SIZE], struct glovebox_error *err);

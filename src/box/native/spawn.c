@@ -192,7 +192,7 @@ int spawn_launch(struct spawn *spawn, bool is_orphan, struct gb_err *err)
     cleanup_close int theirs = -1;
     int pair[2];
     int status;
-    pid_t pid;
+    pid_t pid = 0;
     int r;
 
     if (program < 0)
