@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -127,32 +125,6 @@ static void look_for_programs(struct doctor_host *host, const char *const *toolc
     }
 }
 
-/* ---- docker --------------------------------------------------------------------------------- */
-
-static void look_for_docker(struct doctor_host *host, const char *docker_host)
-{
-    static const char prefix[] = "unix://";
-    const char *path = "/var/run/docker.sock";
-    struct sockaddr_un addr = { .sun_family = AF_UNIX };
-    cleanup_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    if (docker_host && strncmp(docker_host, prefix, strlen(prefix)) == 0)
-        path = docker_host + strlen(prefix);
-    else if (docker_host && *docker_host) {
-        (void)snprintf(host->docker, sizeof(host->docker), "DOCKER_HOST is %.200s, not looked at",
-                       docker_host);
-        return;
-    }
-    if (snprintf(addr.sun_path, sizeof(addr.sun_path), "%s", path) >= (int)sizeof(addr.sun_path))
-        return;
-    host->has_docker = fd >= 0 && connect(fd, (struct sockaddr *)&addr, sizeof(addr)) == 0;
-    if (host->has_docker)
-        (void)snprintf(host->docker, sizeof(host->docker), "an engine answers at %.200s", path);
-    else
-        (void)snprintf(host->docker, sizeof(host->docker),
-                       "no engine at %.100s (%s); native boxes need none", path, strerror(errno));
-}
-
 /* ---- the kernel's settings ------------------------------------------------------------------ */
 
 static void look_at_kernel(struct doctor_host *host)
@@ -187,6 +159,5 @@ static void look_at_kernel(struct doctor_host *host)
 void doctor_host_look(struct doctor_host *host, const char *const *toolchains, char *const *env)
 {
     look_for_programs(host, toolchains, environment_get(env, "PATH"));
-    look_for_docker(host, environment_get(env, "DOCKER_HOST"));
     look_at_kernel(host);
 }

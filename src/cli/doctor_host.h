@@ -21,10 +21,16 @@ struct doctor_program {
 struct doctor_host {
     struct doctor_program programs[DOCTOR_PROGRAMS_MAX];
     size_t n_programs;
-    bool has_docker;
-    char docker[256];
+    bool has_docker; /* an engine answers, */
+    bool can_docker; /* and has what a box needs */
+    char docker[320];
     char notes[DOCTOR_NOTES_MAX][256]; /* settings of the kernel that matter */
     size_t n_notes;
 };
+
+struct box_engine;
+
+/* Asks the engine, if there is one. */
+void doctor_engine_look(struct doctor_host *host, const struct box_engine *wish);
 
 void doctor_host_look(struct doctor_host *host, const char *const *toolchains, char *const *env);

@@ -171,6 +171,7 @@ static int report_json(const struct report *report, struct gb_err *err)
     json_programs(&w, report);
     json_object_begin(&w, "docker");
     json_put_bool(&w, "reachable", report->host.has_docker);
+    json_put_bool(&w, "ok", report->host.can_docker);
     json_put_str(&w, "detail", report->host.docker);
     json_object_end(&w);
     json_array_begin(&w, "notes");
@@ -286,6 +287,7 @@ int doctor_run(const struct doctor_args *args, const struct settings *settings, 
     native_survey(&spec, &report->survey);
     report->broken = report->survey.missing & settings->must_hold;
     doctor_host_look(&report->host, settings->toolchains, environ);
+    doctor_engine_look(&report->host, spec.engine);
     r = args->is_json ? report_json(report, err) : report_text(report, err);
     if (r == 0)
         r = is_fit(report) ? 0 : 1;

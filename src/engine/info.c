@@ -23,6 +23,10 @@ static int read_info(const struct json_value *json, struct engine_info *ret, str
     read_line(json_get(json, "DefaultRuntime"), ret->default_runtime, sizeof(ret->default_runtime));
     (void)json_u64(json_get(json, "NCPU"), &ret->n_cpus);
     (void)json_u64(json_get(json, "MemTotal"), &ret->memory_bytes);
+    (void)json_bool(json_get(json, "MemoryLimit"), &ret->has_memory_limit);
+    (void)json_bool(json_get(json, "SwapLimit"), &ret->has_swap_limit);
+    (void)json_bool(json_get(json, "PidsLimit"), &ret->has_pids_limit);
+    (void)json_bool(json_get(json, "CpuCfsQuota"), &ret->has_cpu_limit);
     ret->runtimes = read_names(json_get(json, "Runtimes"));
     ret->security_options = read_texts(json_get(json, "SecurityOptions"));
     if (!ret->runtimes || !ret->security_options)

@@ -23,6 +23,10 @@ struct engine_info {
     char **runtimes;         /* their names */
     char **security_options; /* "name=seccomp,profile=default", "name=userns", … */
     bool is_rootless;
+    bool has_memory_limit; /* its kernel can */
+    bool has_swap_limit;
+    bool has_pids_limit;
+    bool has_cpu_limit;
     uint64_t n_cpus;
     uint64_t memory_bytes;
 };

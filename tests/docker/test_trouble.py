@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lib import box, engines, host, kept
+from lib import box, engines, host, kept, place
 
 CLIENT_DEATHS = 10
 PARALLEL = 20
@@ -277,3 +277,16 @@ def test_a_full_disk_of_the_engine_is_an_error_and_leaves_nothing(make_docker):
         assert host.until(docker.is_clean, within=5), docker.containers()
         assert docker.run("true").exit_code == 0
         assert host.until(docker.is_clean, within=5), docker.containers()
+
+
+def doctor(**host_env):
+    return box.run_words([str(place.binary()), "doctor", "--json"], host_env=host_env).document
+
+
+def test_doctor_says_whether_boxes_can_be_made_on_the_engine(docker):
+    told = doctor(**docker.environment)["docker"]
+    assert told["reachable"] is True and told["ok"] is True, told
+    assert "Docker" in told["detail"] and "boxes can be made" in told["detail"], told
+    told = doctor(DOCKER_HOST="unix:///nowhere/engine.sock")["docker"]
+    assert told["reachable"] is False and told["ok"] is False, told
+    assert "no engine is running" in told["detail"], told

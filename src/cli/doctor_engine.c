@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cli/doctor_engine.c - what `doctor` tells of the engine: is there one, and can it make boxes? */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "box/box.h"
+#include "cli/doctor_host.h"
+#include "engine/endpoint.h"
+#include "engine/engine.h"
+#include "engine/info.h"
+
+/* Somebody sits and waits for it. */
+#define LOOK_MS 5000
+
+/* What an engine lacks for a box; NULL: nothing that it tells of. */
+static const char *lack_of(const struct engine_info *info)
+{
+    const struct {
+        bool is_there;
+        const char *what;
+    } table[] = {
+        { strcmp(info->os, "linux") == 0 || !info->os[0], "it is no engine of Linux containers" },
+        { info->has_memory_limit, "its kernel does not limit memory" },
+        { info->has_swap_limit, "its kernel does not limit swap" },
+        { info->has_pids_limit, "its kernel does not limit processes" },
+        { info->has_cpu_limit, "its kernel does not limit CPU" },
+    };
+
+    for (size_t i = 0; i < N_ELEMENTS(table); i++)
+        if (!table[i].is_there)
+            return table[i].what;
+    return NULL;
+}
+
+static int look(struct doctor_host *host, const struct box_engine *wish, struct gb_err *err)
+{
+    cleanup_engine struct engine *engine = NULL;
+    cleanup_engine_info struct engine_info info = { 0 };
+    struct endpoint endpoint;
+    const struct engine_options options = {
+        .endpoint = &endpoint,
+        .api_version = wish->api_version,
+        .call_ms = LOOK_MS,
+        .cancel_fd = -1,
+    };
+    const char *lack;
+    int r = endpoint_find(&wish->hints, &endpoint, err);
+
+    if (r == 0)
+        r = engine_open(&options, &engine, err);
+    if (r == 0)
+        r = engine_info_get(engine, &info, err);
+    if (r < 0)
+        return r;
+    host->has_docker = true;
+    lack = lack_of(&info);
+    host->can_docker = !lack;
+    (void)snprintf(host->docker, sizeof(host->docker), "%s %.40s at %.120s: %s",
+                   engine_is_podman(engine) ? "Podman" : "Docker", info.version, endpoint.shown,
+                   lack ? lack : "boxes can be made (--backend docker --image NAME)");
+    return 0;
+}
+
+void doctor_engine_look(struct doctor_host *host, const struct box_engine *wish)
+{
+    struct gb_err err = { 0 };
+    int r = look(host, wish, &err);
+
+    if (r < 0)
+        (void)snprintf(host->docker, sizeof(host->docker), "%.*s; native boxes need none",
+                       (int)strcspn(err.msg, "\n"), err.msg);
+}
