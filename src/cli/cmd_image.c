@@ -61,17 +61,6 @@ static const struct opt prune_options[] = {
 
 /* ---- shared --------------------------------------------------------------------------------- */
 
-/* A call that a signal ended says so in one word. */
-static int end(int r, struct gb_err *err)
-{
-    if (r == -ECANCELED) {
-        (void)dprintf(STDERR_FILENO, "glovebox: cancelled\n");
-        *err = (struct gb_err){ 0 };
-        return IMAGE_CANCELLED;
-    }
-    return r > 0 ? 0 : r;
-}
-
 static void begin_json(struct json_writer *w, struct buf *text)
 {
     json_writer_init(w, text, true);
@@ -79,11 +68,10 @@ static void begin_json(struct json_writer *w, struct buf *text)
     json_put_u64(w, "schema", 1);
 }
 
-static void end_json(struct json_writer *w, struct buf *text)
+static void end_json(struct json_writer *w)
 {
     json_object_end(w);
     (void)json_writer_end(w);
-    (void)buf_putc(text, '\n');
 }
 
 static void put_list(struct json_writer *w, const char *key, char **texts)
@@ -117,7 +105,7 @@ static void put_pulled(const struct image_pulled *pulled, bool is_json, struct b
     json_put_str(&w, "digest", pulled->digest[0] ? pulled->digest : NULL);
     json_put_u64(&w, "bytes", pulled->bytes);
     json_put_bool(&w, "is_new", pulled->is_new);
-    end_json(&w, text);
+    end_json(&w);
 }
 
 static int pull_one(struct image_call *call, struct buf *text, struct gb_err *err)
@@ -155,7 +143,7 @@ static int pull_call(const struct call *called, struct gb_err *err)
         r = gb_fail(err, -EINVAL, GB_BLAME_CALLER, "say which image: glovebox image pull NAME");
     if (r == 0)
         r = pull_one(&call, &text, err);
-    return r == 0 ? command_print(&text, err) : end(r, err);
+    return r == 0 ? command_print(&text, err) : image_call_end(&call, r, err);
 }
 
 const struct cmd cmd_image_pull = {
@@ -183,7 +171,7 @@ static void list_json(const struct images_list *list, struct buf *text)
         json_object_end(&w);
     }
     json_array_end(&w);
-    end_json(&w, text);
+    end_json(&w);
 }
 
 static void put_line(const struct images_item *item, struct buf *text)
@@ -218,7 +206,7 @@ static int list_call(const struct call *called, struct gb_err *err)
         r = image_ours_list(call.engine, call.parsed.n_operands ? call.parsed.operands[0] : NULL,
                             call.args.is_all, &list, err);
     if (r != 0)
-        return end(r, err);
+        return image_call_end(&call, r, err);
     if (call.args.is_json)
         list_json(&list, &text);
     else if (list.n == 0)
@@ -258,16 +246,16 @@ static int remove_one(const struct image_call *call, const char *name, struct js
     int r = image_ours_remove(call->engine, name, call->args.is_any, call->args.is_forced, &removed,
                               err);
 
-    if (r < 0)
-        return r;
     if (call->args.is_json) {
         json_object_begin(w, NULL);
         json_put_str(w, "image", name);
+        if (r < 0)
+            json_put_bytes(w, "error", err->msg, gb_err_len(err));
     }
     put_removed(w, &removed, call->args.is_json, text);
     if (call->args.is_json)
         json_object_end(w);
-    return 0;
+    return r;
 }
 
 /* Those that can go, go; the last failure is told. */
@@ -287,7 +275,7 @@ static int remove_all(struct image_call *call, struct buf *text, struct gb_err *
     }
     if (call->args.is_json) {
         json_array_end(&w);
-        end_json(&w, text);
+        end_json(&w);
     }
     return worst;
 }
@@ -305,12 +293,14 @@ static int rm_call(const struct call *called, struct gb_err *err)
         r = image_call_engine(&call, err);
     if (r == 0)
         r = remove_all(&call, &text, err);
-    if (text.len > 0 && (r == 0 || !call.args.is_json)) {
+    /* The document tells of those that stayed, too. */
+    call.args.is_json = call.args.is_json && text.len == 0;
+    if (text.len > 0) {
         int printed = command_print(&text, r == 0 ? err : &ignored);
 
         r = r == 0 ? printed : r;
     }
-    return end(r, err);
+    return image_call_end(&call, r, err);
 }
 
 const struct cmd cmd_image_rm = {
@@ -342,7 +332,7 @@ static void put_pruned(const struct image_pruned *pruned, bool is_json, struct b
     }
     put_removed(&w, &pruned->removed, is_json, text);
     if (is_json) {
-        end_json(&w, text);
+        end_json(&w);
         return;
     }
     (void)buf_puts(text, "Reclaimed ");
@@ -367,7 +357,7 @@ static int prune_call(const struct call *called, struct gb_err *err)
     if (r == 0)
         r = image_ours_prune(call.engine, &order, &pruned, err);
     if (r != 0)
-        return end(r, err);
+        return image_call_end(&call, r, err);
     put_pruned(&pruned, call.args.is_json, &text);
     images_removed_clear(&pruned.removed);
     return command_print(&text, err);

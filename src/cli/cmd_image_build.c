@@ -146,7 +146,6 @@ static void put_json(const struct image_built *built, const struct gb_err *why, 
     image_build_put_findings(&w, "findings", &built->findings);
     json_object_end(&w);
     (void)json_writer_end(&w);
-    (void)buf_putc(text, '\n');
 }
 
 static void tell_lines(const char *lines)
@@ -208,11 +207,8 @@ static int tell(const struct image_call *call, const struct image_built *built, 
     bool is_step = r == -EREMOTEIO && built->part == IMAGE_BUILD_STEPS && built->failed_layer[0];
     int printed = 0;
 
-    if (r == -ECANCELED) {
-        (void)dprintf(STDERR_FILENO, "glovebox: cancelled\n");
-        *err = (struct gb_err){ 0 };
-        return IMAGE_CANCELLED;
-    }
+    if (r == -ECANCELED)
+        return image_call_end(call, r, err);
     if (call->args.is_json)
         put_json(built, err, &text);
     else if (r == 0)
@@ -281,7 +277,7 @@ static int build_one(struct image_call *call, struct gb_err *err)
     if (r == 0 && is_stdin)
         r = read_stdin(&text, err);
     if (r < 0)
-        return r;
+        return image_call_end(call, r, err);
     order.text = is_stdin ? text.data : NULL;
     order.args = args;
     order.n_args = call->args.build_args.n;
@@ -297,9 +293,7 @@ static int build_call(const struct call *called, struct gb_err *err)
     if (r == 0 && call.parsed.n_operands != 1)
         r = gb_fail(err, -EINVAL, GB_BLAME_CALLER,
                     "say one directory, or - for a Dockerfile on stdin");
-    if (r != 0)
-        return r < 0 ? r : 0;
-    return build_one(&call, err);
+    return r == 0 ? build_one(&call, err) : image_call_end(&call, r, err);
 }
 
 const struct cmd cmd_image_build = {

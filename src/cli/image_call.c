@@ -3,6 +3,7 @@
 #include "cli/image_call.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -11,7 +12,10 @@
 #include "base/err.h"
 #include "engine/endpoint.h"
 #include "engine/engine.h"
+#include "json/writer.h"
 #include "run/signals.h"
+
+#define FAILURE_MAX 16384
 
 int image_call_open(const struct call *call, struct image_call *ret, struct gb_err *err)
 {
@@ -51,6 +55,33 @@ int image_call_engine(struct image_call *call, struct gb_err *err)
         return call->signals;
     options.cancel_fd = call->signals;
     return engine_open(&options, &call->engine, err);
+}
+
+static void print_failure(const struct gb_err *why)
+{
+    cleanup_buf struct buf text = BUF_INIT(FAILURE_MAX);
+    struct json_writer w;
+
+    json_writer_init(&w, &text, true);
+    json_object_begin(&w, NULL);
+    json_put_u64(&w, "schema", 1);
+    json_put_bytes(&w, "error", why->msg, gb_err_len(why));
+    json_put_str(&w, "remedy", gb_err_remedy(why));
+    json_object_end(&w);
+    (void)json_writer_end(&w);
+    (void)command_print(&text, NULL);
+}
+
+int image_call_end(const struct image_call *call, int r, struct gb_err *err)
+{
+    if (r < 0 && call->args.is_json)
+        print_failure(err);
+    if (r == -ECANCELED) {
+        (void)dprintf(STDERR_FILENO, "glovebox: cancelled\n");
+        *err = (struct gb_err){ 0 };
+        return IMAGE_CANCELLED;
+    }
+    return r > 0 ? 0 : r;
 }
 
 void image_put_size(uint64_t bytes, struct buf *ret)

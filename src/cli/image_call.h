@@ -56,5 +56,10 @@ void image_call_clear(struct image_call *call);
 /* From here on signals cancel what the engine is asked. */
 int image_call_engine(struct image_call *call, struct gb_err *err);
 
+/* What a command ends with that has failed: with --json a document {schema, error, remedy} on
+ * stdout, besides what is said on stderr, so that whoever reads stdout always finds one.  Returns
+ * the exit code, or r.  Help (r > 0) is no failure. */
+int image_call_end(const struct image_call *call, int r, struct gb_err *err);
+
 /* "12.3 MB" */
 void image_put_size(uint64_t bytes, struct buf *ret);

@@ -18,13 +18,17 @@ PYTHON = ["python3.11-minimal", "python3-minimal", "libpython3.11-minimal", "lib
           "python3-distutils", "python3-lib2to3", "python3-setuptools", "python3-pkg-resources",
           "python3-wheel", "python3-pip"]
 NODE = ["nodejs"]
+NPM = "/usr/lib/node_modules/npm"  # brings itself up to date: dpkg does not know its files
 
 
 def _files(package):
     done = subprocess.run(["dpkg", "-L", package], capture_output=True, text=True, check=False)
     if done.returncode:
         raise engines.Missing(f"{package} is not installed")
-    return [path for path in done.stdout.splitlines()
+    own = [path for path in done.stdout.splitlines() if not path.startswith(NPM)]
+    if package in NODE:
+        own += [os.path.join(folder, name) for folder, _, names in os.walk(NPM) for name in names]
+    return [path for path in own
             if path.startswith(TAKEN) and not any(part in path for part in LEFT)]
 
 

@@ -41,7 +41,7 @@ class Tools:
     def do(self, tool, **request):
         """The answer of a call that must work."""
         code, answer = self.call(tool, **request)
-        assert code == 0 and "error" not in answer, answer
+        assert code == 0 and "error" not in answer, json.dumps(answer, indent=1)
         return answer
 
     def fails(self, tool, **request):
