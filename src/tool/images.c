@@ -208,13 +208,16 @@ static int delete_named(struct tool_call *call, void *bound, struct gb_err *err)
     const struct delete_args *args = bound;
     cleanup_engine struct engine *engine = NULL;
     cleanup_images_removed struct images_removed removed = { 0 };
+    struct image_name name; /* an id is one, by its form */
     int r;
 
     if (args->agent_env_only && strncmp(args->image, AGENT_PREFIX, strlen(AGENT_PREFIX)) != 0)
         return gb_fail(err, -EPERM, GB_BLAME_CALLER,
                        "only agent-created images can be deleted (image must start with "
                        "\"" AGENT_PREFIX "\"); use list_agent_images to see allowed tags");
-    r = tool_engine(call, &engine, err);
+    r = image_name_parse(args->image, &name, err);
+    if (r == 0)
+        r = tool_engine(call, &engine, err);
     if (r == 0)
         r = image_ours_remove(engine, args->image, true, args->force, &removed, err);
     if (r < 0)

@@ -96,6 +96,60 @@ def test_values_of_another_type_are_refused(tools, tool):
             check_refused(tools, tools.words(tool, json.dumps({key: value})))
 
 
+OTHERS = {
+    "string": [1, 1.5, True, [], ["x"], {}], "integer": ["1", 1.5, True, [], {}, 10**30],
+    "number": ["1", True, [], {}], "boolean": [0, 1, "true", [], {}],
+    "array": ["x", 1, True, {}, [1], [None], [["x"]]],
+    "object": ["x", 1, True, [], {"a": 1}, {"a": None}, {"a": ["x"]}, {"a": {}}],
+}
+
+
+@pytest.mark.parametrize("tool", ALL)
+def test_every_key_refuses_every_other_type(tools, tool):
+    """As the tool's own schema has them, so that no key of a tool to come is forgotten."""
+    listed = json.loads(tools.words("--list").out)["tools"]
+    keys = next(one["input_schema"]["properties"] for one in listed if one["name"] == tool)
+    assert keys
+    for key, schema in keys.items():
+        for value in OTHERS[schema["type"]]:
+            check_refused(tools, tools.words(tool, json.dumps({key: value})))
+
+
+@pytest.mark.parametrize("tool", ALL)
+def test_fifty_megabytes_are_refused_by_every_tool(tools, tool):
+    request = {"container_id": UNKNOWN, "filename": "a.py", "code_content": "#" * (50 << 20)}
+    done = tools.words(tool, stdin=json.dumps(request).encode())
+    assert "at most 16 MiB" in json.loads(done.out)["error"]
+    check_refused(tools, done)
+
+
+@pytest.mark.parametrize("name", ["..", "../..", "../containers/json", "x/../../y", "/etc/passwd",
+                                  "x?force=1", "x#y", "a b", "x\ny", "-f", "x;id", "$(id)", "%2e%2e",
+                                  "x" * 5000])
+def test_names_of_images_that_lead_elsewhere_ask_nobody(tools, name):
+    """There is no engine at that address: whoever asked one would say so."""
+    tools.environment["DOCKER_HOST"] = f"unix://{tools.base}/none.sock"
+    for tool in ("pull_image", "delete_image"):
+        code, answer = tools.call(tool, image=name)
+        assert (code, answer["ok"]) == (1, False)
+        assert "no engine is running" not in answer["error"], (tool, answer)
+    code, answer = tools.call("build_image_from_path", path=str(tools.cwd), tag=name)
+    assert (code, answer["status"]) == (1, "error")
+    assert "no engine is running" not in answer["error"], answer
+    check_nothing(tools)
+
+
+@pytest.mark.parametrize("path", ["..", "relative/../..", "/etc/../nowhere", "", " ", "\t", "x" * 5000,
+                                  "/dev/null", "/proc/self/mem"])
+def test_directories_that_are_none_ask_nobody(tools, path):
+    tools.environment["DOCKER_HOST"] = f"unix://{tools.base}/none.sock"
+    for tool, key in (("build_image_from_context", "context_id"), ("build_image_from_path", "path")):
+        code, answer = tools.call(tool, **{key: path})
+        assert (code, answer["status"]) == (1, "error")
+        assert "no engine is running" not in answer["error"], answer
+    check_nothing(tools)
+
+
 MISSING = [
     ("execute_code_block", {}, "container_id is required"),
     ("execute_code_block", {"container_id": " "}, "container_id is required"),
