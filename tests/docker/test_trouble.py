@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from lib import box, engines, host, kept, place
+from lib import box, engines, host, kept, pace, place
 
 CLIENT_DEATHS = 10
-PARALLEL = 20
+PARALLEL = pace.count(20, 100)
 LABEL = "io.glovebox.managed"
 EXPIRES = "io.glovebox.expires"
 INSTANCE = "io.glovebox.instance"
