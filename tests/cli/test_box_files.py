@@ -6,14 +6,14 @@ import time
 
 import pytest
 
-import box_calls
+from lib import kept
 
 NAMES = ["plain.txt", "with space", "ünïcödé-名前-🍌", "-leading-dash", "quote'\"$(x)", ".hidden", "n" * 255]
 
 
 @pytest.fixture
 def living(place):
-    with box_calls.made() as one:
+    with kept.living() as one:
         yield one
 
 
@@ -72,7 +72,7 @@ def test_bad_words_of_put_are_refused(living, place, words, told):
 def test_what_does_not_fit_is_refused_and_the_box_goes_on(place):
     with open(place.cwd / "big", "wb") as stream:
         stream.truncate(64 << 20)
-    with box_calls.made("--disk", "16m") as living:
+    with kept.living("--disk", "16m") as living:
         done = living.call("put", place.cwd / "big")
         assert done.returncode != 0 and b"--disk" in done.err, done
         assert living.sh("echo alive") == "alive\n"
@@ -198,7 +198,7 @@ def test_what_cannot_be_removed_stays(living, path):
 
 def test_a_users_box_is_meant_by_its_user(place):
     write(place.cwd / "f", b"mine")
-    user = box_calls.Kept("--user=ann")
+    user = kept.Kept("--user=ann")
     try:
         assert user.call("put", "f", cwd=place.cwd).returncode == 0
         assert names(user.json("ls")) == ["f"]
@@ -210,7 +210,7 @@ def test_a_users_box_is_meant_by_its_user(place):
 
 @pytest.mark.parametrize("command", ["put", "get", "ls", "stat", "rmfile"])
 def test_a_box_that_is_not_there_is_told(place, command):
-    done = box_calls.Kept("b_nosuchbox").call(command, "x")
+    done = kept.Kept("b_nosuchbox").call(command, "x")
     assert done.returncode == 2 and done.err.startswith(b"glovebox: "), done
 
 

@@ -6,15 +6,14 @@ import subprocess
 
 import pytest
 
-import box_calls
-from lib import box, host, place as places
+from lib import box, host, kept, place as places
 
 PATIENCE = 30
 
 
 @pytest.fixture
 def living(place):
-    with box_calls.made() as one:
+    with kept.living() as one:
         yield one
 
 
@@ -22,7 +21,7 @@ def start(living, *words, **popen):
     command = [str(places.binary()), "box", "run", living.name, *words]
     popen.setdefault("stdin", subprocess.DEVNULL)
     popen.setdefault("stdout", subprocess.PIPE)
-    return subprocess.Popen(command, env=box.environment(box_calls.environment()), stderr=subprocess.DEVNULL, **popen)
+    return subprocess.Popen(command, env=box.environment(kept.environment()), stderr=subprocess.DEVNULL, **popen)
 
 
 def runs(living):
@@ -31,7 +30,7 @@ def runs(living):
 
 def place_of_runs(living):
     """Where the host keeps them."""
-    return box_calls.state_dir() / "boxes" / living.name / "runs"
+    return kept.state_dir() / "boxes" / living.name / "runs"
 
 
 def text(page):
@@ -75,7 +74,7 @@ def test_follow_ends_with_the_run(living):
     with start(living, "--stdin", "--", "sh", "-c", "echo first; read line; echo $line; exit 3", stdin=subprocess.PIPE) as run:
         assert run.stdout.readline() == b"first\n"
         words = [str(places.binary()), "box", "logs", "--follow", "--json", living.name]
-        with subprocess.Popen(words, env=box.environment(box_calls.environment()), stdout=subprocess.PIPE) as follower:
+        with subprocess.Popen(words, env=box.environment(kept.environment()), stdout=subprocess.PIPE) as follower:
             try:
                 first = json.loads(follower.stdout.readline())
                 assert text(first) == [("stdout", "first\n")]
@@ -211,7 +210,7 @@ def test_kill_ends_a_run_that_somebody_watches(living):
 
 
 def test_detached_runs_keep_their_limits_and_end_with_their_box(place):
-    with box_calls.made() as living:
+    with kept.living() as living:
         limited = living.call("run", "--", "sleep", "1000", options=["-d", "--timeout", "0.3"]).out.decode().strip()
         assert living.call("wait", limited).returncode == 124
         detach(living, "--", "sleep", "1000")
@@ -224,7 +223,7 @@ def test_why_a_detached_run_could_not_be_done_is_told(living):
     assert "nothere" in living.json("logs", run)["chunks"][0]["data"]
     refused = living.call("run", "--", "true", options=["-d", "--stdin"])
     assert refused.returncode == 2 and b"-d excludes" in refused.err, refused
-    nowhere = box_calls.Kept("b_none").call("run", "--", "true", options=["-d"])
+    nowhere = kept.Kept("b_none").call("run", "--", "true", options=["-d"])
     assert nowhere.returncode == 2 and nowhere.out == b"" and b"there is no box" in nowhere.err, nowhere
 
 

@@ -11,9 +11,8 @@ import termios
 
 import pytest
 
-import box_calls
 import command
-from lib import box, host, pace
+from lib import box, host, kept, pace
 from test_output import STRANGE, printing
 
 F_GETPIPE_SZ = 1032  # Python has the name from 3.10 on
@@ -190,25 +189,25 @@ def test_a_reader_that_is_stuck_cannot_keep_a_run_alive(cause):
 # ---- boxes that live on --------------------------------------------------------------------------
 
 def test_a_run_in_a_box_that_lives_on_is_told_and_written_down():
-    with box_calls.made("--ttl", "120s") as kept:
-        done = kept.call("run", "--", "sh", "-c", "echo out; echo err >&2; exit 3", options=["--jsonl"])
+    with kept.living("--ttl", "120s") as living:
+        done = living.call("run", "--", "sh", "-c", "echo out; echo err >&2; exit 3", options=["--jsonl"])
         lines = told(done)
         assert done.returncode == 3 and lines[-1]["document"]["exit_code"] == 3
         assert (output(lines, "stdout"), output(lines, "stderr")) == (b"out\n", b"err\n")
-        (run,) = kept.json("runs")["runs"]
+        (run,) = living.json("runs")["runs"]
         assert run["id"] == lines[0]["run"] == lines[-1]["document"]["id"]
-        assert kept.json("logs")["next"] == len(b"out\nerr\n")
+        assert living.json("logs")["next"] == len(b"out\nerr\n")
 
 
 def test_a_stuck_reader_of_a_box_that_lives_on_does_not_outlast_the_limit():
-    with box_calls.made("--ttl", "120s") as kept:
-        words = [box.command()[0], "box", "run", "--jsonl", "--timeout", "1", kept.name, "--", "yes"]
+    with kept.living("--ttl", "120s") as one:
+        words = [box.command()[0], "box", "run", "--jsonl", "--timeout", "1", one.name, "--", "yes"]
         living = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                  env=box.environment(box_calls.environment()))
+                                  env=box.environment(kept.environment()))
         try:
             events = [json.loads(living.stdout.readline())["event"] for _ in range(3)]
             assert events == ["begin", "step", "output"]
-            assert host.until(lambda: "yes" not in kept.sh("cat /proc/[0-9]*/comm"), pace.within(15))
+            assert host.until(lambda: "yes" not in one.sh("cat /proc/[0-9]*/comm"), pace.within(15))
             out, _ = living.communicate(timeout=60)
         finally:
             living.kill()

@@ -9,9 +9,8 @@ import termios
 
 import pytest
 
-import box_calls
 import screen
-from lib import box, place as places
+from lib import box, kept, place as places
 
 CALM = "\x1b[0m\x1b[?25h"
 
@@ -23,7 +22,7 @@ def modes(fd):
 
 @contextlib.contextmanager
 def session(place, *words, env=None):
-    with screen.terminal([str(places.binary()), *words], box.environment({**box_calls.environment(), **(env or {})}),
+    with screen.terminal([str(places.binary()), *words], box.environment({**kept.environment(), **(env or {})}),
                          place.cwd, screen=screen.Transcript()) as one:
         yield one
 
@@ -34,7 +33,7 @@ def start(request, place):
     if request.param == "exec":
         yield lambda *words, options=(), **more: session(place, "exec", *options, "-t", "--", *words, **more)
         return
-    with box_calls.made() as living:
+    with kept.living() as living:
         yield lambda *words, options=(), **more: session(place, "box", "run", *options, "-t", living.name, "--",
                                                          *words, **more)
 
@@ -123,7 +122,7 @@ def test_a_session_is_not_hurried_but_a_limit_that_was_set_holds(start):
 
 
 def test_a_box_made_in_a_hurry_is_used_at_leisure(place):
-    with box_calls.made("--timeout", "300ms") as living:
+    with kept.living("--timeout", "300ms") as living:
         with session(place, "box", "run", "-t", living.name, "--", "sh", "-c", "sleep 1; echo done") as one:
             assert one.end() == 0 and "done" in one.screen.text
 
@@ -149,7 +148,7 @@ def test_a_program_that_closes_its_terminal_can_open_it_again(start):
 
 
 def test_the_session_is_in_the_log(place):
-    with box_calls.made() as living:
+    with kept.living() as living:
         with session(place, "box", "run", "-t", living.name, "--", "echo", "kept") as one:
             assert one.end() == 0
         assert living.call("logs").out == b"kept\r\n"
@@ -183,9 +182,9 @@ def test_keys_of_another_process_cannot_be_forged(start):
 def test_a_signal_is_sent_by_another_command(place, name, told):
     script = ("trap 'echo usr1; exit 3' USR1; trap 'echo term; exit 3' TERM; trap 'echo int; exit 3' INT; "
               "echo ready; while :; do sleep 0.05; done")
-    with box_calls.made() as living:
+    with kept.living() as living:
         command = [str(places.binary()), "box", "run", living.name, "--", "sh", "-c", script]
-        with subprocess.Popen(command, env=box.environment(box_calls.environment()), stdout=subprocess.PIPE,
+        with subprocess.Popen(command, env=box.environment(kept.environment()), stdout=subprocess.PIPE,
                               stdin=subprocess.DEVNULL) as run:
             try:
                 assert run.stdout.readline() == b"ready\n"
@@ -198,7 +197,7 @@ def test_a_signal_is_sent_by_another_command(place, name, told):
 
 
 def test_no_signal_of_that_name(place):
-    with box_calls.made() as living:
+    with kept.living() as living:
         living.call("run", "--", "true")
         [here] = living.json("runs")["runs"]
         for name in ("FROB", "0", "99", ""):

@@ -80,6 +80,38 @@ def started(name, script, *options, as_user=None, host_env=None):
                 stream.close()
 
 
+class Kept:
+    """One box in the words of a command: call("ls", "PATH") is `glovebox box ls BOX PATH`."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def call(self, command, *rest, options=(), **run):
+        return call(command, *options, self.name, *rest, **run)
+
+    def sh(self, script):
+        """A script in the box, which must go well; its output."""
+        done = self.call("run", "--", "sh", "-c", script)
+        assert done.returncode == 0, done
+        return done.out.decode()
+
+    def json(self, command, *rest):
+        done = self.call(command, *rest, options=["--json"])
+        assert done.returncode == 0 and done.document is not None, done
+        return done.document
+
+
+@contextlib.contextmanager
+def living(*options):
+    """A Kept, which must be there to be removed afterwards."""
+    one = Kept(create(*options))
+    try:
+        yield one
+    finally:
+        gone = one.call("rm")
+        assert gone.returncode == 0, gone
+
+
 def keepers():
     """The keepers there are, as processes."""
     host.reap_orphans()
