@@ -56,7 +56,8 @@ static int look(struct doctor_host *host, const struct box_engine *wish, struct 
     if (r < 0)
         return r;
     host->has_docker = true;
-    lack = lack_of(&info);
+    lack = engine_is_podman(engine) ? "it takes no system call profile from a client; images only"
+                                    : lack_of(&info);
     host->can_docker = !lack;
     (void)snprintf(host->docker, sizeof(host->docker), "%s %.40s at %.120s: %s",
                    engine_is_podman(engine) ? "Podman" : "Docker", info.version, endpoint.shown,

@@ -290,3 +290,14 @@ def test_doctor_says_whether_boxes_can_be_made_on_the_engine(docker):
     told = doctor(DOCKER_HOST="unix:///nowhere/engine.sock")["docker"]
     assert told["reachable"] is False and told["ok"] is False, told
     assert "no engine is running" in told["detail"], told
+
+
+def test_podman_is_refused_by_the_wall_that_it_cannot_have():
+    with engines.podman() as engine:
+        image = engine.import_busybox()
+        environment = {"DOCKER_HOST": engine.host}
+        done = box.run_words(box.command("true", language="sh", backend="docker", image=image,
+                                         as_json=False), host_env=environment)
+        assert done.returncode == 125 and b"the wall 'seccomp'" in done.err, done
+        assert b"remedy: use a Docker Engine" in done.err and engine.containers() == []
+        assert doctor(**environment)["docker"]["ok"] is False

@@ -60,6 +60,19 @@ static int engine_for(const struct box_spec *spec, struct engine **ret, struct g
     return r < 0 ? r : engine_open(&options, ret, err);
 }
 
+/* Podman reads profiles from files of its own machine: the outer filter cannot be sent. */
+static int check_engine(const struct engine *engine, const struct box_spec *spec,
+                        struct gb_err *err)
+{
+    if (!engine_is_podman(engine))
+        return 0;
+    if (spec->ret_broken)
+        *spec->ret_broken = WALL_SECCOMP;
+    return gb_fail(err, -ENOTSUP, GB_BLAME_HOST,
+                   "the wall 'seccomp' cannot be built: Podman takes no system call profile from a "
+                   "client" GB_REMEDY "use a Docker Engine, or --backend native");
+}
+
 static int check_spec(const struct box_spec *spec, struct gb_err *err)
 {
     if (!spec->image || !*spec->image || strcmp(spec->image, "host") == 0)
@@ -186,6 +199,8 @@ static int docker_start(struct box *box, const struct box_spec *spec, int *ret_l
     if (r == 0)
         r = engine_for(spec, &docker->engine, err);
     if (r == 0)
+        r = check_engine(docker->engine, spec, err);
+    if (r == 0)
         r = start_container(docker, spec, &link_fd, err);
     if (r == 0)
         r = look(box, docker, err);
@@ -254,7 +269,9 @@ static int docker_probe(const struct box_spec *spec, struct gb_err *err)
     cleanup_engine struct engine *engine = NULL;
     int r = check_spec(spec, err);
 
-    return r < 0 ? r : engine_for(spec, &engine, err);
+    if (r == 0)
+        r = engine_for(spec, &engine, err);
+    return r < 0 ? r : check_engine(engine, spec, err);
 }
 
 /* ---- runs ----------------------------------------------------------------------------------- */
