@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* egress/policy.c - what a box may reach: names, ports, addresses. */
+#include "egress/policy.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/num.h"
+
+#define LABEL_MAX 63
+#define RULE_MAX  320
+#define V4_OFFSET 12
+#define V4_BITS   96
+
+static const uint8_t v4_head[V4_OFFSET] = { [10] = 0xff, [11] = 0xff };
+
+/* ---- names ---------------------------------------------------------------------------------- */
+
+static bool is_name_byte(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+}
+
+bool net_name_clean(const char *name, size_t len, char ret[static NET_NAME_MAX + 1])
+{
+    size_t label = 0;
+
+    if (len > 0 && name[len - 1] == '.')
+        len--;
+    if (len == 0 || len > NET_NAME_MAX)
+        return false;
+    for (size_t i = 0; i < len; i++) {
+        char c = name[i] >= 'A' && name[i] <= 'Z' ? (char)(name[i] | 0x20) : name[i];
+
+        if (c == '.' ? label == 0 : !is_name_byte(c) || label == LABEL_MAX)
+            return false;
+        label = c == '.' ? 0 : label + 1;
+        ret[i] = c;
+    }
+    ret[len] = '\0';
+    return label > 0;
+}
+
+/* A last label of digits makes a name that some resolvers take for an address: "127.1",
+ * "2130706433", "0x7f.1". */
+static bool looks_like_address(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    const char *last = dot ? dot + 1 : name;
+
+    return last[strspn(last, "0123456789")] == '\0' ||
+           (last[0] == '0' && last[1] == 'x' &&
+            last[2 + strspn(last + 2, "0123456789abcdef")] == '\0');
+}
+
+static bool is_below(const char *name, const char *parent)
+{
+    size_t len = strlen(name);
+    size_t parent_len = strlen(parent);
+
+    return len > parent_len + 1 && name[len - parent_len - 1] == '.' &&
+           strcmp(name + len - parent_len, parent) == 0;
+}
+
+/* ---- addresses ------------------------------------------------------------------------------ */
+
+bool net_address_is_v4(const struct net_address *address)
+{
+    return memcmp(address->bytes, v4_head, sizeof(v4_head)) == 0;
+}
+
+/* inet_pton() has none of inet_aton()'s other forms, but takes "::ffff:1.2.3.4": that is the IPv4
+ * address, and is treated as one everywhere. */
+bool net_address_parse(const char *text, struct net_address *ret)
+{
+    memcpy(ret->bytes, v4_head, sizeof(v4_head));
+    return inet_pton(AF_INET, text, ret->bytes + V4_OFFSET) == 1 ||
+           inet_pton(AF_INET6, text, ret->bytes) == 1;
+}
+
+const char *net_address_text(const struct net_address *address,
+                             char text[static NET_ADDRESS_TEXT_MAX])
+{
+    bool is_v4 = net_address_is_v4(address);
+
+    return inet_ntop(is_v4 ? AF_INET : AF_INET6, address->bytes + (is_v4 ? V4_OFFSET : 0), text,
+                     NET_ADDRESS_TEXT_MAX);
+}
+
+static bool is_in(const struct net_address *address, const struct net_address *range, unsigned bits)
+{
+    size_t whole = bits / 8;
+    unsigned rest = bits % 8;
+
+    return memcmp(address->bytes, range->bytes, whole) == 0 &&
+           (rest == 0 || (address->bytes[whole] ^ range->bytes[whole]) >> (8 - rest) == 0);
+}
+
+/* "10.0.0.0/8", "::1"; -EINVAL also for a range with bits behind its length. */
+static int parse_range(const char *text, struct net_address *ret, unsigned *ret_bits)
+{
+    char head[RULE_MAX];
+    const char *slash = strchr(text, '/');
+    size_t len = slash ? (size_t)(slash - text) : strlen(text);
+    uint64_t bits = 128;
+    bool is_v4;
+
+    if (len >= sizeof(head))
+        return -EINVAL;
+    memcpy(head, text, len);
+    head[len] = '\0';
+    if (!net_address_parse(head, ret))
+        return -EINVAL;
+    is_v4 = net_address_is_v4(ret) && !strchr(head, ':');
+    if (slash && num_parse_u64(slash + 1, 0, is_v4 ? 32 : 128, &bits) < 0)
+        return -EINVAL;
+    *ret_bits = (unsigned)bits + (is_v4 && slash ? V4_BITS : 0);
+    for (unsigned i = *ret_bits; i < 128; i++)
+        if (ret->bytes[i / 8] >> (7 - i % 8) & 1)
+            return -EINVAL;
+    return 0;
+}
+
+/* What the world's routers do not carry, or what leads somewhere else than it says. */
+static const char *const not_public[] = {
+    "0.0.0.0/8",     "10.0.0.0/8",      "100.64.0.0/10",  "127.0.0.0/8",    "169.254.0.0/16",
+    "172.16.0.0/12", "192.0.0.0/24",    "192.0.2.0/24",   "192.88.99.0/24", "192.168.0.0/16",
+    "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4",    "240.0.0.0/4",
+    "::/96",         "64:ff9b::/96",    "64:ff9b:1::/48", "100::/64",       "2001::/23",
+    "2001:db8::/32", "2002::/16",       "3fff::/20",      "5f00::/16",      "fc00::/7",
+    "fe80::/10",     "fec0::/10",       "ff00::/8",
+};
+
+static bool is_public(const struct net_address *address)
+{
+    for (size_t i = 0; i < N_ELEMENTS(not_public); i++) {
+        struct net_address range;
+        unsigned bits;
+
+        if (parse_range(not_public[i], &range, &bits) < 0 || is_in(address, &range, bits))
+            return false;
+    }
+    return true;
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+static int fail_rule(struct gb_err *err, const char *rule, const char *why)
+{
+    return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
+                   "--net: '%.100s' %s" GB_REMEDY
+                   "say none, full, or names and addresses with commas between them: "
+                   "example.org,*.example.org:443,10.1.0.0/16",
+                   rule, why);
+}
+
+/* Cuts the text into host and port (0: none was said).  An address of IPv6 has colons of its own:
+ * with a port it stands in brackets. */
+static int split_port(char *text, char **ret_host, uint16_t *ret_port)
+{
+    char *colon = strchr(text, ':');
+    char *rest = colon && !strchr(colon + 1, ':') ? colon : text + strlen(text);
+    uint64_t port = 0;
+
+    *ret_host = text;
+    if (text[0] == '[') {
+        char *end = strchr(text, ']');
+
+        if (!end || !colon || colon > end)
+            return -EINVAL;
+        *ret_host = text + 1;
+        rest = end + 1;
+        *end = '\0';
+    }
+    if (*rest && (*rest != ':' || num_parse_u64(rest + 1, 1, UINT16_MAX, &port) < 0))
+        return -EINVAL;
+    *rest = '\0';
+    *ret_port = (uint16_t)port;
+    return 0;
+}
+
+static int parse_rule(const char *text, struct net_rule *ret, struct gb_err *err)
+{
+    char copy[RULE_MAX];
+    char *host;
+    const char *name;
+
+    if (!*text || strlen(text) >= sizeof(copy))
+        return fail_rule(err, text, *text ? "is too long" : "is empty");
+    memcpy(copy, text, strlen(text) + 1);
+    *ret = (struct net_rule){ 0 };
+    if (split_port(copy, &host, &ret->port) < 0)
+        return fail_rule(err, text, "has no port from 1 to 65535 behind its colon");
+    if (parse_range(host, &ret->address, &ret->bits) == 0) {
+        ret->kind = NET_RULE_RANGE;
+        return 0;
+    }
+    if (strchr(host, '/'))
+        return fail_rule(err, text, "is no range of addresses: 10.1.0.0/16 is one");
+    ret->kind = strncmp(host, "*.", 2) == 0 ? NET_RULE_BELOW : NET_RULE_NAME;
+    name = ret->kind == NET_RULE_BELOW ? host + 2 : host;
+    if (!net_name_clean(name, strlen(name), ret->name) || looks_like_address(ret->name))
+        return fail_rule(err, text, "is neither a name nor an address");
+    return 0;
+}
+
+static int parse_rules(char *text, struct net_policy *ret, struct gb_err *err)
+{
+    char *rest = text;
+    char *rule;
+
+    while ((rule = strsep(&rest, ",")) != NULL) {
+        int r;
+
+        if (ret->n_rules == NET_RULES_MAX)
+            return gb_fail(err, -E2BIG, GB_BLAME_CALLER, "--net: more than %d rules",
+                           NET_RULES_MAX);
+        r = parse_rule(rule, &ret->rules[ret->n_rules], err);
+        if (r < 0)
+            return r;
+        ret->n_rules++;
+    }
+    return 0;
+}
+
+int net_policy_parse(const char *text, struct net_policy *ret, struct gb_err *err)
+{
+    cleanup_free char *copy = NULL;
+    int r;
+
+    *ret = (struct net_policy){ .mode = NET_NONE };
+    if (strcmp(text, "none") == 0)
+        return 0;
+    ret->mode = strcmp(text, "full") == 0 ? NET_FULL : NET_RULES;
+    if (ret->mode == NET_FULL)
+        return 0;
+    copy = strdup(text);
+    ret->rules = calloc(NET_RULES_MAX, sizeof(*ret->rules));
+    r = copy && ret->rules ? parse_rules(copy, ret, err)
+                           : gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+    if (r < 0)
+        net_policy_clear(ret);
+    return r;
+}
+
+void net_policy_clear(struct net_policy *policy)
+{
+    free(policy->rules);
+    *policy = (struct net_policy){ .mode = NET_NONE };
+}
+
+/* ---- deciding ------------------------------------------------------------------------------- */
+
+const char *net_answer_text(enum net_answer answer)
+{
+    static const char *const texts[N_NET_ANSWERS] = {
+        [NET_YES] = "allowed",
+        [NET_NO_NETWORK] = "no network",
+        [NET_NO_NAME] = "not a name",
+        [NET_NOT_LISTED] = "not listed",
+        [NET_NOT_PUBLIC] = "not a public address",
+        [NET_NOT_LOOKED_UP] = "an address that was never looked up",
+    };
+
+    return texts[answer];
+}
+
+static bool names(const struct net_rule *rule, const char *name)
+{
+    return (rule->kind == NET_RULE_NAME && strcmp(rule->name, name) == 0) ||
+           (rule->kind == NET_RULE_BELOW && is_below(name, rule->name));
+}
+
+/* port 0: any one will do. */
+static enum net_answer may_name(const struct net_policy *policy, const char *name, uint16_t port)
+{
+    if (policy->mode == NET_NONE)
+        return NET_NO_NETWORK;
+    if (looks_like_address(name))
+        return NET_NO_NAME;
+    for (size_t i = 0; i < policy->n_rules; i++) {
+        const struct net_rule *rule = &policy->rules[i];
+
+        if (names(rule, name) && (port == 0 || rule->port == 0 || rule->port == port))
+            return NET_YES;
+    }
+    return policy->mode == NET_FULL ? NET_YES : NET_NOT_LISTED;
+}
+
+enum net_answer net_may_ask(const struct net_policy *policy, const char *name)
+{
+    return may_name(policy, name, 0);
+}
+
+enum net_answer net_may_reach(const struct net_policy *policy, const char *name, uint16_t port)
+{
+    return port == 0 ? NET_NOT_LISTED : may_name(policy, name, port);
+}
+
+static bool is_listed(const struct net_policy *policy, const struct net_address *address,
+                      uint16_t port)
+{
+    for (size_t i = 0; i < policy->n_rules; i++) {
+        const struct net_rule *rule = &policy->rules[i];
+
+        if (rule->kind == NET_RULE_RANGE && is_in(address, &rule->address, rule->bits) &&
+            (rule->port == 0 || rule->port == port))
+            return true;
+    }
+    return false;
+}
+
+enum net_answer net_may_dial(const struct net_policy *policy, const char *name,
+                             const struct net_address *address, uint16_t port)
+{
+    if (policy->mode == NET_NONE)
+        return NET_NO_NETWORK;
+    if (port == 0)
+        return NET_NOT_LISTED;
+    if (is_listed(policy, address, port))
+        return NET_YES;
+    if (!is_public(address))
+        return NET_NOT_PUBLIC;
+    return name || policy->mode == NET_FULL ? NET_YES : NET_NOT_LISTED;
+}

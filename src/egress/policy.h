@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* egress/policy.h - what a box may reach: names, ports, addresses.
+ *
+ *    none                                  nothing
+ *    full                                  every name and every public address
+ *    example.org  *.example.org:443        a name; all names below one; only on that port
+ *    192.0.2.7:5432  10.1.0.0/16  [fd00::1]:80     addresses and ranges
+ *
+ * Two questions are asked of a connection, and both must be answered with yes: may the *name* that
+ * the program meant be reached on that port, and may the *address* be dialled to which the host
+ * resolved it?  An address that is no public one (private, loopback, link-local, the metadata of
+ * clouds, ranges for documentation and tunnels that carry another address) is refused whatever its
+ * name is, unless a rule lists the address itself.  Pure: no look-up, no socket.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct gb_err;
+
+#define NET_NAME_MAX  253
+#define NET_RULES_MAX 256
+
+/* Of an IPv4 address the last four bytes; the others are those of ::ffff:0:0/96. */
+struct net_address {
+    uint8_t bytes[16];
+};
+
+enum net_rule_kind {
+    NET_RULE_NAME,
+    NET_RULE_BELOW, /* names below this one, at any depth */
+    NET_RULE_RANGE,
+};
+
+struct net_rule {
+    enum net_rule_kind kind;
+    uint16_t port; /* 0: any */
+    char name[NET_NAME_MAX + 1];
+    struct net_address address;
+    unsigned bits; /* of the address that count, of 128 */
+};
+
+enum net_mode {
+    NET_NONE,
+    NET_RULES,
+    NET_FULL,
+};
+
+struct net_policy {
+    enum net_mode mode;
+    size_t n_rules;
+    struct net_rule *rules;
+};
+
+/* Reads "none", "full" or rules with commas between them. */
+int net_policy_parse(const char *text, struct net_policy *ret, struct gb_err *err);
+void net_policy_clear(struct net_policy *policy);
+
+/* Why not; NET_YES is 0. */
+enum net_answer {
+    NET_YES,
+    NET_NO_NETWORK,    /* the box has none */
+    NET_NO_NAME,       /* what was asked for is no name */
+    NET_NOT_LISTED,    /* no rule allows that name or address on that port */
+    NET_NOT_PUBLIC,    /* the address is no public one, and no rule lists it */
+    NET_NOT_LOOKED_UP, /* a made-up address that no look-up of this box produced */
+    N_NET_ANSWERS,
+};
+
+/* "not listed", for the audit log and for people. */
+const char *net_answer_text(enum net_answer answer);
+
+/* A name as the rules have it: small letters, no dot at the end.  false: it is none (empty labels,
+ * labels over 63 bytes, bytes other than letters, digits, '-' and '_', a NUL inside). */
+bool net_name_clean(const char *name, size_t len, char ret[static NET_NAME_MAX + 1]);
+
+/* May this name (clean) be looked up at all?  On some port, then. */
+enum net_answer net_may_ask(const struct net_policy *policy, const char *name);
+
+/* May it be reached on this port? */
+enum net_answer net_may_reach(const struct net_policy *policy, const char *name, uint16_t port);
+
+/* May this address be dialled?  name is what it stands for, already allowed on that port; NULL when
+ * the program named the address itself. */
+enum net_answer net_may_dial(const struct net_policy *policy, const char *name,
+                             const struct net_address *address, uint16_t port);
+
+/* Addresses from text, in the one form that everybody reads alike: "192.0.2.1" with four decimal
+ * numbers without leading zeros, "2001:db8::1". */
+bool net_address_parse(const char *text, struct net_address *ret);
+bool net_address_is_v4(const struct net_address *address);
+
+#define NET_ADDRESS_TEXT_MAX 48
+const char *net_address_text(const struct net_address *address,
+                             char text[static NET_ADDRESS_TEXT_MAX]);
