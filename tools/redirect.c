@@ -51,8 +51,8 @@
 #define TABLE "glovebox"
 #define ROOM  65536
 
-/* The greatest time that the kernel may need for a batch is none of ours: messages are numbered from
- * here, and the answers are told apart by these numbers. */
+/* The greatest time that the kernel may need for a batch is none of ours: messages are numbered
+ * from here, and the answers are told apart by these numbers. */
 #define FIRST_SEQ 1
 
 struct batch {

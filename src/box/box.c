@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/fd.h"
+#include "box/carry.h"
 #include "box/link.h"
 #include "wire/msg.h"
 
@@ -46,6 +47,7 @@ struct box {
     uint32_t run_seq;
     struct box_held held;
     struct link *link;
+    struct carry *carry; /* NULL: no network */
     struct receipt receipt;
     char *path;
     max_align_t state[];
@@ -148,6 +150,8 @@ static int send_setup(struct box *box, const struct box_spec *spec, uint32_t *re
     writable[n] = spec->workdir;
     if (box->receipt.walls & 1u << WALL_LANDLOCK)
         setup.flags |= SETUP_FLAG_LANDLOCK;
+    if (box->carry)
+        setup.flags |= SETUP_FLAG_EGRESS;
     if (wire_strs_pack(writable, packed, sizeof(packed), &setup.writable) < 0 ||
         pack_disks(box, spec->workdir, packed_disks, sizeof(packed_disks), &setup.disks) < 0)
         return gb_fail(err, -ENAMETOOLONG, GB_BLAME_CALLER, "the working directory is too long");
@@ -173,7 +177,7 @@ static int send_limits(struct box *box, const struct limits *limits, uint32_t *r
     return link_request(box->link, MSG_LIMITS, &msg, NULL, 0, ret_seq, err);
 }
 
-static int setup_failed(const struct box_spec *spec, int code, uint32_t step, struct gb_err *err)
+static int wall_failed(const struct box_spec *spec, int code, uint32_t step, struct gb_err *err)
 {
     enum wall wall = step == GLOVE_STEP_LANDLOCK  ? WALL_LANDLOCK
                      : step == GLOVE_STEP_SECCOMP ? WALL_SECCOMP
@@ -185,6 +189,18 @@ static int setup_failed(const struct box_spec *spec, int code, uint32_t step, st
         *spec->ret_broken = (int)wall;
     return gb_fail(err, code, GB_BLAME_HOST, "the wall '%s' cannot be built: %s\nremedy: %s",
                    wall_name(wall), strerror(-code), wall_remedy(wall));
+}
+
+static int setup_failed(const struct box_spec *spec, int code, uint32_t step, struct gb_err *err)
+{
+    if (step == GLOVE_STEP_EGRESS)
+        return gb_fail(
+            err, code, GB_BLAME_HOST,
+            "the network of the box cannot be made: %s" GB_REMEDY
+            "load the kernel's nf_tables with NAT (modprobe nft_redir nft_nat nft_reject_ipv4), "
+            "or use --net none",
+            strerror(-code));
+    return wall_failed(spec, code, step, err);
 }
 
 /* Greets the glove and tells it who runs are.  All is sent before the first answer is waited for,
@@ -252,6 +268,12 @@ uint64_t box_ready_ns(const struct box *box)
     return box->ready_ns;
 }
 
+static int begin_network(struct box *box, const struct box_spec *spec, struct gb_err *err)
+{
+    box->receipt.net = "transparent";
+    return carry_new(box->link, spec->net, &box->carry, err);
+}
+
 static int box_start(struct box *box, const struct box_spec *spec, struct gb_err *err)
 {
     int fd = -1;
@@ -260,6 +282,8 @@ static int box_start(struct box *box, const struct box_spec *spec, struct gb_err
     if (r < 0)
         return r;
     r = link_new(fd, &box->link, err);
+    if (r == 0 && spec->net)
+        r = begin_network(box, spec, err);
     if (r < 0)
         return r;
     r = glove_greet(box, spec, err);
@@ -355,6 +379,7 @@ static void box_free(struct box *box)
         close(box->held.link_fd);
         close(box->held.listener_fd);
     }
+    carry_free(box->carry);
     link_free(box->link);
     free(box->path);
     free(box);

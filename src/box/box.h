@@ -26,6 +26,7 @@
 
 struct box;
 struct box_file;
+struct carry_spec;
 struct gb_err;
 struct link;
 struct msg_welcome;
@@ -62,6 +63,7 @@ struct box_spec {
     const struct box_file *seed;   /* a small file for the working directory, or NULL */
     bool has_network;              /* the engine's own bridge, in place of the wall `net` */
     const struct box_port *ports;  /* with has_network; may be NULL */
+    const struct carry_spec *net;  /* what its programs may reach; NULL: nothing */
     int *ret_broken;               /* may be NULL; told on failure: the wall it was, or -1 */
 };
 

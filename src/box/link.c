@@ -19,7 +19,8 @@
 #include "base/fd.h"
 #include "wire/msg.h"
 
-#define CHANNELS_MAX 64
+/* Of runs and files; and two for each connection of its programs. */
+#define CHANNELS_MAX (64 + 2 * 256)
 #define REQUESTS_MAX 32
 #define EXTRA_MAX    6
 
@@ -35,6 +36,7 @@ struct channel {
     const struct channel_ops *ops;
     void *user;
     bool is_finished;    /* FIN has come */
+    bool is_held;        /* its owner pays */
     uint64_t credit_in;  /* bytes that may still come */
     uint64_t owed;       /* taken, credit not yet given back */
     uint64_t credit_out; /* bytes that may still go */
@@ -71,6 +73,9 @@ struct link {
     struct passage passage;
     void (*exited)(void *user, const struct msg_exit *exit);
     void *exit_user;
+    void (*ask)(void *user, uint8_t type, const void *msg);
+    void *ask_user;
+    struct link_side side;
     struct msg_counts counts; /* the last that came */
     struct buf out;           /* frames not yet taken by the socket, from out_at on */
     size_t out_at;
@@ -268,6 +273,14 @@ void link_channel_sink(struct link *link, uint32_t number, int pipe_fd)
     }
 }
 
+void link_channel_hold(struct link *link, uint32_t number)
+{
+    struct channel *channel = channel_of(link, number);
+
+    if (channel)
+        channel->is_held = true;
+}
+
 size_t link_channel_room(const struct link *link, uint32_t number)
 {
     for (size_t i = 0; number && i < CHANNELS_MAX; i++) {
@@ -316,6 +329,16 @@ static int give_credit(struct link *link, struct channel *channel)
     return 0;
 }
 
+int link_channel_pay(struct link *link, uint32_t number, size_t len)
+{
+    struct channel *channel = channel_of(link, number);
+
+    if (!channel)
+        return 0;
+    channel->owed += len;
+    return give_credit(link, channel);
+}
+
 /* A channel that its owner has closed may still have frames under way: they are dropped. */
 static int no_channel(struct link *link, uint32_t number)
 {
@@ -335,7 +358,7 @@ static int data_channel(struct link *link, const struct wire_head *head, struct 
     if (!channel->ops || channel->is_finished || head->size > channel->credit_in)
         return lose(link, -EPROTO, "data that nobody asked for");
     channel->credit_in -= head->size;
-    channel->owed += head->size;
+    channel->owed += channel->is_held ? 0 : head->size;
     return 0;
 }
 
@@ -562,6 +585,35 @@ void link_on_exit(struct link *link, void (*exited)(void *user, const struct msg
     link->exit_user = user;
 }
 
+void link_on_ask(struct link *link, void (*ask)(void *user, uint8_t type, const void *msg),
+                 void *user)
+{
+    link->ask = ask;
+    link->ask_user = user;
+}
+
+int link_tell(struct link *link, uint8_t type, const void *msg)
+{
+    if (link->lost)
+        return link->lost;
+    if (queue_msg(link, type, 0, 0, msg) < 0)
+        return lose(link, -ENOBUFS, "the glove reads no more");
+    return flush(link);
+}
+
+void link_set_side(struct link *link, const struct link_side *side)
+{
+    link->side = *side;
+}
+
+static int handle_ask(struct link *link, uint8_t type, const void *msg)
+{
+    if (!link->ask)
+        return lose(link, -EPROTO, "a question that nobody asked for");
+    link->ask(link->ask_user, type, msg);
+    return link->lost;
+}
+
 /* What no wait status can say is not believed.  Whose run it was is the handler's affair: an EXIT
  * may come after its run was given up. */
 static int handle_exit(struct link *link, const struct msg_exit *msg)
@@ -593,6 +645,8 @@ static int handle_frame(struct link *link, const struct wire_head *head, const u
         struct msg_error error;
         struct msg_exit exit;
         struct msg_counts counts;
+        struct msg_lookup lookup;
+        struct msg_connect connect;
         char room[MSG_STRUCT_MAX];
     } msg;
 
@@ -611,6 +665,10 @@ static int handle_frame(struct link *link, const struct wire_head *head, const u
         return answer(link, msg.ok.seq, 0, msg.ok.value, 0);
     case MSG_ERROR:
         return handle_error(link, &msg.error);
+    case MSG_LOOKUP:
+    case MSG_CONNECT:
+    case MSG_HUNG_UP:
+        return handle_ask(link, head->type, &msg);
     case MSG_COUNTS:
         link->counts = msg.counts;
         return answer(link, msg.counts.seq, 0, 0, 0);
@@ -709,10 +767,15 @@ static void pump_events(const struct link *link, struct pollfd fds[2])
         fds[0].events |= POLLOUT;
 }
 
+/* Places: the link's own two, the caller's, the side's. */
+#define PLACE_EXTRA 2
+
 int link_pump(struct link *link, uint64_t deadline_ns, struct pollfd *extra, size_t n_extra,
               struct gb_err *err)
 {
-    struct pollfd fds[2 + EXTRA_MAX];
+    struct pollfd fds[PLACE_EXTRA + EXTRA_MAX + LINK_SIDE_MAX];
+    struct pollfd *side = fds + PLACE_EXTRA + n_extra;
+    size_t n_side;
     int n;
 
     if (n_extra > EXTRA_MAX)
@@ -723,16 +786,19 @@ int link_pump(struct link *link, uint64_t deadline_ns, struct pollfd *extra, siz
         return lost_error(link, err);
     pump_events(link, fds);
     if (n_extra)
-        memcpy(fds + 2, extra, n_extra * sizeof(*extra));
-    n = poll(fds, 2 + n_extra, clock_poll_ms(deadline_ns));
+        memcpy(fds + PLACE_EXTRA, extra, n_extra * sizeof(*extra));
+    n_side = link->side.polls ? link->side.polls(link->side.user, side, LINK_SIDE_MAX) : 0;
+    n = poll(fds, PLACE_EXTRA + n_extra + n_side, clock_poll_ms(deadline_ns));
     if (n < 0 && errno != EINTR)
         return gb_fail_sys(err, "waiting for the box");
-    if (n <= 0)
-        memset(fds, 0, sizeof(fds));
+    for (size_t i = 0; n <= 0 && i < PLACE_EXTRA + n_extra + n_side; i++)
+        fds[i].revents = 0;
     for (size_t i = 0; i < n_extra; i++)
-        extra[i].revents = fds[2 + i].revents;
+        extra[i].revents = fds[PLACE_EXTRA + i].revents;
+    if (n > 0 && n_side)
+        link->side.served(link->side.user, side, n_side);
     if (!fds[0].revents && !fds[1].revents)
-        return 0;
+        return link->lost ? lost_error(link, err) : 0;
     if ((fds[0].revents & (POLLIN | POLLHUP | POLLERR) || fds[1].revents) && receive(link) < 0)
         return lost_error(link, err);
     return 1;

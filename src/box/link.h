@@ -52,6 +52,11 @@ void link_channel_close(struct link *link, uint32_t number);
  * on the link is read meanwhile. */
 void link_channel_sink(struct link *link, uint32_t number, int pipe_fd);
 
+/* Data of this channel is not paid for when data() returns, but by link_channel_pay(): for an owner
+ * who passes it on and cannot do so at once. */
+void link_channel_hold(struct link *link, uint32_t number);
+int link_channel_pay(struct link *link, uint32_t number, size_t len);
+
 /* How many bytes the glove takes now on a sending channel, bounded also by the room in the queue.
  */
 size_t link_channel_room(const struct link *link, uint32_t number);
@@ -79,6 +84,25 @@ int link_counts(struct link *link, uint64_t deadline_ns, struct msg_counts *ret,
 /* Hands EXIT messages to whoever started runs. */
 void link_on_exit(struct link *link, void (*exited)(void *user, const struct msg_exit *exit),
                   void *user);
+
+/* What a glove asks of its host by itself: LOOKUP, CONNECT, HUNG_UP.  Without somebody who takes
+ * them they break the protocol. */
+void link_on_ask(struct link *link, void (*ask)(void *user, uint8_t type, const void *msg),
+                 void *user);
+
+/* Queues a message that has no answer: TOLD, HANG_UP. */
+int link_tell(struct link *link, uint8_t type, const void *msg);
+
+/* Descriptors that are served whenever the link is: polls() fills at most max entries and tells how
+ * many, served() gets them back. */
+struct pollfd;
+struct link_side {
+    size_t (*polls)(void *user, struct pollfd *fds, size_t max);
+    void (*served)(void *user, const struct pollfd *fds, size_t n);
+    void *user;
+};
+#define LINK_SIDE_MAX 576
+void link_set_side(struct link *link, const struct link_side *side);
 
 /* Queues HELLO: the first frame.  The glove's own must come before anything else does. */
 int link_greet(struct link *link, struct gb_err *err);

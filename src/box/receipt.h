@@ -8,7 +8,7 @@
 struct receipt {
     const char *backend;    /* "native" */
     wall_set walls;         /* in force */
-    const char *net;        /* "none" */
+    const char *net;        /* "none", "transparent" */
     const char *seccomp;    /* name of the filter, "default" */
     unsigned landlock;      /* ABI in force */
     const char *groups;     /* "v1" or "v2": where memory, CPU and processes are limited */

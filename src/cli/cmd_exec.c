@@ -55,7 +55,8 @@ static const struct opt options[] = {
     { OPT_KEY, .key = KEY_PIDS },
     { OPT_KEY, .key = KEY_DISK },
     { OPT_KEY, .key = KEY_OUTPUT_MAX },
-    { OPT_TEXT, "net", 0, AT(net), "none", "network: none, and nothing else in this build" },
+    { OPT_TEXT, "net", 0, AT(net), "RULES",
+      "what it may reach: none, full, or NAME[:PORT],*.DOMAIN,… [none]" },
     { OPT_KEY, .key = KEY_BACKEND },
     { OPT_KEY, .key = KEY_IMAGE },
     { OPT_KEY, .key = KEY_DOCKER_RUNTIME },
@@ -120,6 +121,7 @@ static void store_free(struct store *store)
     for (size_t i = 0; i < store->n_texts; i++)
         free(store->texts[i]);
     free(store->env);
+    net_policy_clear(&store->args.net);
     buf_clear(&store->code);
     free(store);
 }
@@ -349,9 +351,8 @@ static int take_places(const struct given *given, struct exec_args *args, struct
 {
     args->workdir = given->workdir;
     args->workspace = given->workspace;
-    if (given->net && strcmp(given->net, "none") != 0)
-        return gb_fail(err, -ENOSYS, GB_BLAME_CALLER,
-                       "--net '%.100s': this build has no network rules, only none", given->net);
+    if (given->net && net_policy_parse(given->net, &args->net, err) < 0)
+        return -EINVAL;
     if (given->workdir && (!path_is_clean_absolute(given->workdir) || !given->workdir[1]))
         return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
                        "--workdir: '%.200s' is no absolute path without '.' and '..'",

@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "egress/policy.h"
+
 struct gb_err;
 struct language;
 struct settings;
@@ -73,6 +75,7 @@ struct exec_args {
     bool has_tty;          /* -t: it has our terminal */
     bool is_detached;      /* a process of its own does the run; this one tells its id */
     int begun_fd;          /* where the run's id is told once it is written down; -1 */
+    struct net_policy net; /* what it may reach */
 };
 
 /* Prints the document of a request that was refused before anything ran, as a line of --jsonl or

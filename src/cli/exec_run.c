@@ -19,6 +19,7 @@
 #include "base/fd.h"
 #include "base/id.h"
 #include "box/box.h"
+#include "box/carry.h"
 #include "box/kept.h"
 #include "cli/box_user.h"
 #include "cli/command.h"
@@ -414,9 +415,12 @@ static int execute(const struct exec_args *args, const struct settings *settings
         .user = printer,
     };
     char id[ID_SIZE];
+    struct carry_spec network = { .policy = &args->net };
     int r;
 
     exec_session_join(session, &request);
+    if (args->net.mode != NET_NONE)
+        spec.net = &network;
     spec.workdir = args->workdir;
     spec.limits = exec_session_limits(session, settings, spec.limits);
     if (args->language)

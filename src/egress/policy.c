@@ -68,6 +68,13 @@ static bool is_below(const char *name, const char *parent)
 
 /* ---- addresses ------------------------------------------------------------------------------ */
 
+void net_address_of_v4(uint32_t number, struct net_address *ret)
+{
+    memcpy(ret->bytes, v4_head, sizeof(v4_head));
+    for (size_t i = 0; i < 4; i++)
+        ret->bytes[V4_OFFSET + i] = (uint8_t)(number >> (24 - 8 * i));
+}
+
 bool net_address_is_v4(const struct net_address *address)
 {
     return memcmp(address->bytes, v4_head, sizeof(v4_head)) == 0;

@@ -90,6 +90,7 @@ enum net_answer net_may_dial(const struct net_policy *policy, const char *name,
 /* Addresses from text, in the one form that everybody reads alike: "192.0.2.1" with four decimal
  * numbers without leading zeros, "2001:db8::1". */
 bool net_address_parse(const char *text, struct net_address *ret);
+void net_address_of_v4(uint32_t number, struct net_address *ret); /* most significant byte first */
 bool net_address_is_v4(const struct net_address *address);
 
 #define NET_ADDRESS_TEXT_MAX 48

@@ -10,13 +10,14 @@
 
 #include <netinet/in.h>
 
-struct catch {
+struct catch
+{
     int tcp_fd; /* listens */
     int dns_fd;
 };
 
-/* Sets all of it up: needs CAP_NET_ADMIN and CAP_NET_BIND_SERVICE of the namespace's owner, which the
- * glove has until SETUP is done.  0 or a negative errno; then nothing is open. */
+/* Sets all of it up: needs CAP_NET_ADMIN and CAP_NET_BIND_SERVICE of the namespace's owner, which
+ * the glove has until SETUP is done.  0 or a negative errno; then nothing is open. */
 int catch_set(struct catch *ret);
 
 /* Where an accepted connection was meant to go.  -ENOENT for one that was made to our own port. */

@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -107,6 +108,9 @@ static void spill_release(struct spill *spill)
 
 void channel_abandon(struct channel *channel)
 {
+    /* The other direction has the socket too. */
+    if (channel->fd >= 0 && channel->end == CHANNEL_SOCKET)
+        (void)shutdown(channel->fd, channel->way == CHANNEL_IN ? SHUT_WR : SHUT_RD);
     drop_fd(&channel->fd);
     if (!channel->spill)
         return;
@@ -191,10 +195,27 @@ int channel_tty(struct channels *channels, struct channel *in, struct channel *o
     if (r < 0)
         return r;
     out->fd = fds[0];
-    out->is_tty = true;
+    out->end = CHANNEL_TTY;
     *ret_fd = fds[1];
     in->fd = fcntl(fds[0], F_DUPFD_CLOEXEC, 3);
     return in->fd < 0 ? -errno : 0;
+}
+
+int channel_socket(struct channels *channels, struct channel *in, struct channel *out, int fd)
+{
+    out->fd = fd;
+    out->end = CHANNEL_SOCKET;
+    in->end = CHANNEL_SOCKET;
+    in->spill = spill_take(channels);
+    in->fd = in->spill ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : -1;
+    if (in->fd >= 0)
+        return 0;
+    return in->spill ? -errno : -ENOBUFS;
+}
+
+void channel_reset(struct channel *channel)
+{
+    channel_free(channel);
 }
 
 /* ---- box to host ---------------------------------------------------------------------------- */
@@ -227,11 +248,12 @@ static int serve_out(struct channel *channel, struct link *link)
 
         if (r < 0 || !link_is_idle(link))
             return r;
-        n = channel->is_tty ? link_send_tty(link, channel->number, channel->fd, most)
-                            : link_send_pipe(link, channel->number, channel->fd, most);
+        n = channel->end == CHANNEL_TTY ? link_send_tty(link, channel->number, channel->fd, most)
+                                        : link_send_pipe(link, channel->number, channel->fd, most);
         if (n == -EAGAIN)
             return 0;
-        if (n == 0)
+        /* A connection that was reset has ended. */
+        if (n == 0 || (n < 0 && channel->end == CHANNEL_SOCKET))
             return channel_finish(channel, link);
         if (n < 0)
             return (int)n;

@@ -33,12 +33,20 @@
 struct link;
 
 #define CHANNELS_MAX 1024
-#define SPILLS_MAX   72 /* one for each child that may read */
+#define CONNS_MAX    256
+#define SPILLS_MAX   (72 + CONNS_MAX) /* one for each child and each connection that may read */
 
 enum channel_way {
     CHANNEL_FREE,
     CHANNEL_IN,
     CHANNEL_OUT,
+};
+
+/* What the glove's end is an end of. */
+enum channel_end {
+    CHANNEL_PIPE,
+    CHANNEL_TTY,
+    CHANNEL_SOCKET,
 };
 
 struct spill {
@@ -52,7 +60,7 @@ struct channel {
     uint32_t number;
     enum channel_way way;
     int fd; /* the glove's end of the pipe, -1 when there is none (any more) */
-    bool is_tty;
+    enum channel_end end;
     bool has_fin;
     uint64_t credit; /* OUT: bytes we may send.  IN: bytes the host may send */
     uint32_t owed;   /* IN: credit to be paid back */
@@ -80,6 +88,12 @@ int channel_pipe(struct channels *channels, struct channel *channel, uid_t uid, 
  * is the caller's to close, close-on-exec, blocking. */
 int channel_tty(struct channels *channels, struct channel *in, struct channel *out, uid_t uid,
                 gid_t gid, int *ret_fd);
+
+/* One connection for a channel each way; the socket is taken over, also on failure. */
+int channel_socket(struct channels *channels, struct channel *in, struct channel *out, int fd);
+
+/* Ends an IN channel now; what was not written yet is thrown away. */
+void channel_reset(struct channel *channel);
 
 /* Ends an OUT channel now. */
 int channel_finish(struct channel *channel, struct link *link);

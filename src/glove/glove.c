@@ -21,7 +21,8 @@
 #include "glove/reap.h"
 #include "glove/run.h"
 
-#define SETUP_FLAGS (uint32_t)(SETUP_FLAG_LANDLOCK | SETUP_FLAG_SECCOMP | SETUP_FLAG_APART)
+#define SETUP_FLAGS \
+    (uint32_t)(SETUP_FLAG_LANDLOCK | SETUP_FLAG_SECCOMP | SETUP_FLAG_APART | SETUP_FLAG_EGRESS)
 
 /* ---- start ---------------------------------------------------------------------------------- */
 
@@ -144,14 +145,19 @@ static int setup_landlock(struct setup *setup, const struct msg_setup *msg, int 
 }
 
 /* In this order: rules are made while nothing is forbidden yet, the filter comes last. */
-static int setup_apply(struct setup *setup, const struct msg_setup *msg, int *ret_abi,
+static int setup_apply(struct glove *glove, const struct msg_setup *msg, int *ret_abi,
                        enum glove_step *ret_step)
 {
     int r = 0;
 
+    *ret_step = GLOVE_STEP_EGRESS;
+    if (msg->flags & SETUP_FLAG_EGRESS && !glove->egress.is_on)
+        r = egress_begin(&glove->egress);
+    if (r < 0)
+        return r;
     *ret_step = GLOVE_STEP_LANDLOCK;
     if (msg->flags & SETUP_FLAG_LANDLOCK)
-        r = setup_landlock(setup, msg, ret_abi);
+        r = setup_landlock(&glove->setup, msg, ret_abi);
     if (r < 0)
         return r;
     *ret_step = GLOVE_STEP_CAPS;
@@ -171,7 +177,7 @@ static int on_setup(struct glove *glove, const void *msg)
     int r = glove->state == GLOVE_OPEN ? -EALREADY : setup_check(request);
 
     if (r == 0)
-        r = setup_apply(setup, request, &abi, &step);
+        r = setup_apply(glove, request, &abi, &step);
     if (r < 0)
         return link_error(&glove->link, request->seq, -r, step);
     setup->uid = request->uid;
@@ -222,6 +228,7 @@ static const struct {
     { MSG_RESIZE, GLOVE_OPEN, run_resize },   { MSG_USAGE, GLOVE_OPEN, counts_tell },
     { MSG_PUT, GLOVE_OPEN, porter_put },      { MSG_GET, GLOVE_OPEN, porter_get },
     { MSG_LIST, GLOVE_OPEN, porter_list },    { MSG_REMOVE, GLOVE_OPEN, porter_remove },
+    { MSG_TOLD, GLOVE_OPEN, egress_told },    { MSG_HANG_UP, GLOVE_OPEN, egress_hang_up },
 };
 
 static int on_request(struct glove *glove, const struct wire_head *head, const void *msg)
@@ -308,6 +315,8 @@ enum {
     SLOT_IN,
     SLOT_OUT,
     SLOT_SIGNALS,
+    SLOT_CONNS,
+    SLOT_LOOKUPS,
     SLOT_CHILDREN,
 };
 
@@ -327,6 +336,12 @@ static size_t poll_prepare(struct glove *glove, size_t *ret_first_channel)
     n = poll_add(glove, n, glove->link.in, POLLIN, NULL);
     n = poll_add(glove, n, is_idle ? -1 : glove->link.out, POLLOUT, NULL);
     n = poll_add(glove, n, glove->signal_fd, POLLIN, NULL);
+    n = poll_add(glove, n,
+                 is_idle && egress_wants_conn(&glove->egress) ? glove->egress.catch.tcp_fd : -1,
+                 POLLIN, NULL);
+    n = poll_add(glove, n,
+                 is_idle && egress_wants_lookup(&glove->egress) ? glove->egress.catch.dns_fd : -1,
+                 POLLIN, NULL);
     for (size_t i = 0; i < CHILDREN_MAX; i++)
         if (glove->children[i].kind != CHILD_NONE && glove->children[i].report_fd >= 0)
             n = poll_add(glove, n, glove->children[i].report_fd, POLLIN, &glove->children[i]);
@@ -363,6 +378,15 @@ static int serve_reports(struct glove *glove, size_t first, size_t n)
     return 0;
 }
 
+static int serve_egress(struct glove *glove)
+{
+    int r = glove->polls[SLOT_CONNS].revents ? egress_accept(glove) : 0;
+
+    if (r == 0 && glove->polls[SLOT_LOOKUPS].revents)
+        r = egress_question(glove);
+    return r;
+}
+
 /* A stream that ends is mostly a program that ends: its signal is a moment away, and both go to the
  * host together. */
 static bool has_signals(struct glove *glove)
@@ -385,6 +409,8 @@ static int serve(struct glove *glove, size_t first_channel, size_t n)
     if (r == 0)
         r = serve_channels(glove, first_channel, n);
     if (r == 0)
+        r = serve_egress(glove);
+    if (r == 0)
         r = serve_reports(glove, SLOT_CHILDREN, first_channel);
     if (r == 0 && has_signals(glove))
         r = glove_signals(glove);
@@ -392,6 +418,8 @@ static int serve(struct glove *glove, size_t first_channel, size_t n)
         r = on_link(glove);
     if (r == 0)
         r = reap_settle(glove);
+    if (r == 0)
+        r = egress_settle(glove);
     return r < 0 ? r : link_flush(&glove->link);
 }
 

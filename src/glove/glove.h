@@ -24,12 +24,16 @@
 #include <sys/types.h>
 
 #include "glove/channel.h"
+#include "glove/egress.h"
 #include "glove/limits.h"
 #include "glove/link.h"
 #include "glove/remains.h"
 
 #define CHILDREN_MAX 64
 #define ENDED_MAX    64
+
+/* Link in, link out, signals, connections, look-ups; children, channels. */
+#define POLLS_MAX (5 + CHILDREN_MAX + CHANNELS_MAX)
 
 enum child_kind {
     CHILD_NONE,
@@ -104,12 +108,13 @@ struct glove {
     bool may_reap_more; /* the last look at ended children was cut short */
     struct link link;
     struct channels channels;
+    struct egress egress;
     struct child children[CHILDREN_MAX];
     struct ended ended[ENDED_MAX]; /* the latest, in a ring */
     size_t next_ended;
-    /* link in, link out, signals, children, channels; and whose each entry is */
-    struct pollfd polls[3 + CHILDREN_MAX + CHANNELS_MAX];
-    void *owners[3 + CHILDREN_MAX + CHANNELS_MAX];
+    /* and whose each entry is */
+    struct pollfd polls[POLLS_MAX];
+    void *owners[POLLS_MAX];
     /* argument vectors of the run that is being started */
     const char *argv[4096 + 1];
     const char *env[1024 + 1];

@@ -1,0 +1,533 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* box/carry.c - the network of a box: connections of its programs, carried to where they were
+ * meant. */
+#include "box/carry.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "box/link.h"
+#include "egress/resolve.h"
+#include "wire/msg.h"
+
+/* Attempts of the kernel to reach a server that does not answer: about fifteen seconds. */
+#define SYN_ATTEMPTS 3
+
+#define PIECE 65536
+
+enum conn_state {
+    CONN_FREE,
+    CONN_RESOLVING,
+    CONN_DIALLING,
+    CONN_OPEN,
+};
+
+struct conn {
+    struct carry *carry;
+    enum conn_state state;
+    bool is_lookup; /* only the name is asked for */
+    uint32_t ask;
+    uint16_t port;
+    char name[NET_NAME_MAX + 1]; /* "": an address was named */
+    struct resolve *resolve;
+    struct net_address addresses[RESOLVE_ADDRESSES_MAX];
+    size_t n_addresses;
+    size_t at; /* of the one being tried */
+    int fd;
+    uint32_t in;   /* to the program; 0: ended */
+    uint32_t out;  /* from the program; 0: ended */
+    bool has_fin;  /* the program has sent all */
+    uint8_t *held; /* of the program's bytes, what the server has not taken */
+    size_t held_at;
+    size_t held_len;
+    uint64_t bytes_sent;
+    uint64_t bytes_received;
+};
+
+struct carry {
+    struct link *link;
+    struct carry_spec spec;
+    struct conn conns[CARRY_CONNS_MAX];
+    struct conn *polled[LINK_SIDE_MAX]; /* whose each entry of the last poll is */
+};
+
+/* ---- telling -------------------------------------------------------------------------------- */
+
+static void note(const struct conn *conn, enum net_answer answer, int error, bool is_end)
+{
+    const struct carry_spec *spec = &conn->carry->spec;
+    struct carry_note told = {
+        .name = conn->name,
+        .address = conn->at < conn->n_addresses ? &conn->addresses[conn->at] : NULL,
+        .port = conn->is_lookup ? 0 : conn->port,
+        .answer = answer,
+        .error = error,
+        .bytes_sent = conn->bytes_sent,
+        .bytes_received = conn->bytes_received,
+        .is_end = is_end,
+    };
+
+    if (spec->note)
+        spec->note(spec->user, &told);
+}
+
+static void conn_clear(struct conn *conn)
+{
+    resolve_free(conn->resolve);
+    if (conn->fd >= 0)
+        close(conn->fd);
+    if (conn->in)
+        link_channel_close(conn->carry->link, conn->in);
+    if (conn->out)
+        link_channel_close(conn->carry->link, conn->out);
+    free(conn->held);
+    *conn = (struct conn){ .carry = conn->carry, .fd = -1 };
+}
+
+static void tell(struct conn *conn, int error)
+{
+    struct msg_told msg = {
+        .ask = conn->ask,
+        .error = (uint32_t)error,
+        .in = error ? 0 : conn->in,
+        .out = error ? 0 : conn->out,
+    };
+
+    (void)link_tell(conn->carry->link, MSG_TOLD, &msg); /* a lost link is told by whoever waits */
+}
+
+static void refuse(struct conn *conn, enum net_answer answer)
+{
+    note(conn, answer, 0, false);
+    tell(conn, EACCES);
+    conn_clear(conn);
+}
+
+static void fail(struct conn *conn, int error)
+{
+    note(conn, NET_YES, error, false);
+    tell(conn, error);
+    conn_clear(conn);
+}
+
+/* ---- both directions ------------------------------------------------------------------------ */
+
+static void end_if_over(struct conn *conn)
+{
+    if (conn->in || conn->out || conn->held_len)
+        return;
+    note(conn, NET_YES, 0, true);
+    conn_clear(conn);
+}
+
+/* The server is gone: the program is told in both directions. */
+static void server_lost(struct conn *conn, int error)
+{
+    struct msg_hang_up msg = { .ask = conn->ask };
+
+    (void)link_tell(conn->carry->link, MSG_HANG_UP, &msg);
+    note(conn, NET_YES, error, true);
+    conn_clear(conn);
+}
+
+/* Gives the server what it takes of what is held. */
+static int send_held(struct conn *conn)
+{
+    while (conn->held_len > 0) {
+        ssize_t n =
+            send(conn->fd, conn->held + conn->held_at, conn->held_len, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return errno == EAGAIN ? 0 : -errno;
+        conn->held_at += (size_t)n;
+        conn->held_len -= (size_t)n;
+        conn->bytes_sent += (uint64_t)n;
+        (void)link_channel_pay(conn->carry->link, conn->out, (size_t)n);
+    }
+    conn->held_at = 0;
+    if (conn->has_fin && conn->out) {
+        (void)shutdown(conn->fd, SHUT_WR);
+        link_channel_close(conn->carry->link, conn->out);
+        conn->out = 0;
+    }
+    return 0;
+}
+
+/* Never more than the credit that was given, which is paid back only as the server takes it. */
+static void on_data(void *user, const uint8_t *bytes, size_t len)
+{
+    struct conn *conn = user;
+
+    if (conn->held_at > 0) {
+        memmove(conn->held, conn->held + conn->held_at, conn->held_len);
+        conn->held_at = 0;
+    }
+    memcpy(conn->held + conn->held_len, bytes, len);
+    conn->held_len += len;
+    (void)send_held(conn); /* what fails here fails again where it is waited for */
+}
+
+static void on_fin(void *user)
+{
+    struct conn *conn = user;
+
+    conn->has_fin = true;
+    (void)send_held(conn);
+}
+
+static const struct channel_ops ops = { .data = on_data, .fin = on_fin };
+
+static void receive(struct conn *conn)
+{
+    uint8_t piece[PIECE];
+    struct link *link = conn->carry->link;
+    size_t room = link_channel_room(link, conn->in);
+    ssize_t n = recv(conn->fd, piece, room < sizeof(piece) ? room : sizeof(piece), MSG_DONTWAIT);
+
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n < 0) {
+        server_lost(conn, errno);
+        return;
+    }
+    conn->bytes_received += (uint64_t)n;
+    (void)link_channel_send(link, conn->in, piece, (size_t)n, n == 0);
+    if (n > 0)
+        return;
+    link_channel_close(link, conn->in);
+    conn->in = 0;
+    end_if_over(conn);
+}
+
+/* ---- dialling ------------------------------------------------------------------------------- */
+
+static void dial_next(struct conn *conn);
+
+static socklen_t sockaddr_of(const struct net_address *address, uint16_t port,
+                             struct sockaddr_storage *ret)
+{
+    struct sockaddr_in *in = (void *)ret;
+    struct sockaddr_in6 *in6 = (void *)ret;
+
+    *ret = (struct sockaddr_storage){ 0 };
+    if (net_address_is_v4(address)) {
+        in->sin_family = AF_INET;
+        in->sin_port = htons(port);
+        memcpy(&in->sin_addr, address->bytes + 12, sizeof(in->sin_addr));
+        return sizeof(*in);
+    }
+    in6->sin6_family = AF_INET6;
+    in6->sin6_port = htons(port);
+    memcpy(&in6->sin6_addr, address->bytes, sizeof(in6->sin6_addr));
+    return sizeof(*in6);
+}
+
+/* -EINPROGRESS, or why not. */
+static int dial(struct conn *conn)
+{
+    struct sockaddr_storage to;
+    socklen_t len = sockaddr_of(&conn->addresses[conn->at], conn->port, &to);
+    int attempts = SYN_ATTEMPTS;
+    int on = 1;
+
+    conn->fd = socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (conn->fd < 0)
+        return -errno;
+    (void)setsockopt(conn->fd, IPPROTO_TCP, TCP_SYNCNT, &attempts, sizeof(attempts));
+    (void)setsockopt(conn->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    return connect(conn->fd, (const struct sockaddr *)&to, len) < 0 ? -errno : -EINPROGRESS;
+}
+
+static void try_another(struct conn *conn, int error)
+{
+    drop_fd(&conn->fd);
+    if (conn->at + 1 >= conn->n_addresses) {
+        fail(conn, error);
+        return;
+    }
+    conn->at++;
+    dial_next(conn);
+}
+
+/* Every address is asked about by itself: one that is refused ends it, whatever the others are. */
+static void dial_next(struct conn *conn)
+{
+    enum net_answer answer =
+        net_may_dial(conn->carry->spec.policy, conn->name[0] ? conn->name : NULL,
+                     &conn->addresses[conn->at], conn->port);
+    int r;
+
+    if (answer != NET_YES) {
+        refuse(conn, answer);
+        return;
+    }
+    conn->state = CONN_DIALLING;
+    r = dial(conn);
+    if (r != -EINPROGRESS)
+        try_another(conn, -r);
+}
+
+static void dialled(struct conn *conn)
+{
+    struct link *link = conn->carry->link;
+    int error = 0;
+    socklen_t len = sizeof(error);
+
+    if (getsockopt(conn->fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0 || error != 0) {
+        try_another(conn, error ? error : errno);
+        return;
+    }
+    conn->held = malloc(WIRE_CREDIT_START);
+    conn->in = link_channel_open(link, NULL, conn);
+    conn->out = link_channel_open(link, &ops, conn);
+    if (!conn->held || !conn->in || !conn->out) {
+        fail(conn, ENOBUFS);
+        return;
+    }
+    link_channel_hold(link, conn->out);
+    conn->state = CONN_OPEN;
+    note(conn, NET_YES, 0, false);
+    tell(conn, 0);
+}
+
+/* ---- names ---------------------------------------------------------------------------------- */
+
+static void resolved(struct conn *conn)
+{
+    int r = resolve_take(conn->resolve, conn->addresses, &conn->n_addresses);
+
+    resolve_free(conn->resolve);
+    conn->resolve = NULL;
+    if (r < 0) {
+        fail(conn, -r);
+    } else if (conn->is_lookup) {
+        note(conn, NET_YES, 0, false);
+        tell(conn, 0);
+        conn_clear(conn);
+    } else {
+        dial_next(conn);
+    }
+}
+
+static void begin_resolve(struct conn *conn)
+{
+    int r = resolve_begin(conn->name, &conn->resolve);
+
+    conn->state = CONN_RESOLVING;
+    if (r < 0)
+        fail(conn, -r);
+}
+
+/* ---- questions ------------------------------------------------------------------------------ */
+
+static struct conn *conn_new(struct carry *carry, uint32_t ask)
+{
+    for (size_t i = 0; i < CARRY_CONNS_MAX; i++) {
+        struct conn *conn = &carry->conns[i];
+
+        if (conn->state != CONN_FREE)
+            continue;
+        conn->ask = ask;
+        conn->state = CONN_RESOLVING;
+        return conn;
+    }
+    return NULL;
+}
+
+static bool take_name(struct conn *conn, const char *name)
+{
+    return net_name_clean(name, strlen(name), conn->name);
+}
+
+static void on_lookup(struct carry *carry, const struct msg_lookup *msg, struct conn *conn)
+{
+    enum net_answer answer =
+        take_name(conn, msg->name) ? net_may_ask(carry->spec.policy, conn->name) : NET_NO_NAME;
+
+    conn->is_lookup = true;
+    if (answer != NET_YES)
+        refuse(conn, answer);
+    else
+        begin_resolve(conn);
+}
+
+/* 198.18.0.0/15 stands for names in a box, and only for those that were looked up there. */
+static bool stands_for_name(uint32_t address)
+{
+    return (address & 0xfffe0000) == 0xc6120000;
+}
+
+static void on_connect(struct carry *carry, const struct msg_connect *msg, struct conn *conn)
+{
+    enum net_answer answer;
+
+    conn->port = (uint16_t)msg->port;
+    if (msg->port == 0 || msg->port > UINT16_MAX) {
+        refuse(conn, NET_NOT_LISTED);
+        return;
+    }
+    if (!*msg->name) {
+        net_address_of_v4(msg->address, &conn->addresses[0]);
+        conn->n_addresses = 1;
+        if (stands_for_name(msg->address))
+            refuse(conn, NET_NOT_LOOKED_UP);
+        else
+            dial_next(conn);
+        return;
+    }
+    answer = take_name(conn, msg->name) ? net_may_reach(carry->spec.policy, conn->name, conn->port)
+                                        : NET_NO_NAME;
+    if (answer != NET_YES)
+        refuse(conn, answer);
+    else
+        begin_resolve(conn);
+}
+
+static void on_hung_up(struct carry *carry, const struct msg_hung_up *msg)
+{
+    for (size_t i = 0; i < CARRY_CONNS_MAX; i++) {
+        struct conn *conn = &carry->conns[i];
+
+        if (conn->state == CONN_OPEN && conn->ask == msg->ask) {
+            server_lost(conn, 0);
+            return;
+        }
+    }
+}
+
+static void on_ask(void *user, uint8_t type, const void *msg)
+{
+    struct carry *carry = user;
+    uint32_t ask;
+    struct conn *conn;
+    struct msg_told busy = { .error = EAGAIN };
+
+    if (type == MSG_HUNG_UP) {
+        on_hung_up(carry, msg);
+        return;
+    }
+    memcpy(&ask, msg, sizeof(ask)); /* the first field of both */
+    conn = conn_new(carry, ask);
+    if (!conn) {
+        busy.ask = ask;
+        (void)link_tell(carry->link, MSG_TOLD, &busy);
+    } else if (type == MSG_LOOKUP) {
+        on_lookup(carry, msg, conn);
+    } else {
+        on_connect(carry, msg, conn);
+    }
+}
+
+/* ---- waiting -------------------------------------------------------------------------------- */
+
+static struct pollfd wish_of(const struct conn *conn)
+{
+    struct pollfd wish = { .fd = -1 };
+
+    if (conn->state == CONN_RESOLVING && conn->resolve)
+        wish = (struct pollfd){ .fd = resolve_fd(conn->resolve), .events = POLLIN };
+    if (conn->state == CONN_DIALLING)
+        wish = (struct pollfd){ .fd = conn->fd, .events = POLLOUT };
+    if (conn->state == CONN_OPEN) {
+        bool has_room = conn->in && link_channel_room(conn->carry->link, conn->in) > 0;
+
+        wish = (struct pollfd){
+            .fd = has_room || conn->held_len ? conn->fd : -1,
+            .events = (short)((has_room ? POLLIN : 0) | (conn->held_len ? POLLOUT : 0)),
+        };
+    }
+    return wish;
+}
+
+static size_t polls(void *user, struct pollfd *fds, size_t max)
+{
+    struct carry *carry = user;
+    size_t n = 0;
+
+    for (size_t i = 0; i < CARRY_CONNS_MAX && n < max; i++) {
+        struct pollfd wish = { .fd = -1 };
+
+        if (carry->conns[i].state != CONN_FREE)
+            wish = wish_of(&carry->conns[i]);
+        if (wish.fd < 0)
+            continue;
+        carry->polled[n] = &carry->conns[i];
+        fds[n++] = wish;
+    }
+    return n;
+}
+
+static void serve_open(struct conn *conn, short revents)
+{
+    int r = revents & (POLLOUT | POLLERR | POLLHUP) ? send_held(conn) : 0;
+
+    if (r < 0) {
+        server_lost(conn, -r);
+        return;
+    }
+    if (conn->in && revents & (POLLIN | POLLERR | POLLHUP))
+        receive(conn);
+    else
+        end_if_over(conn);
+}
+
+static void served(void *user, const struct pollfd *fds, size_t n)
+{
+    struct carry *carry = user;
+
+    for (size_t i = 0; i < n; i++) {
+        struct conn *conn = carry->polled[i];
+
+        if (!fds[i].revents)
+            continue;
+        if (conn->state == CONN_RESOLVING)
+            resolved(conn);
+        else if (conn->state == CONN_DIALLING)
+            dialled(conn);
+        else if (conn->state == CONN_OPEN)
+            serve_open(conn, fds[i].revents);
+    }
+}
+
+int carry_new(struct link *link, const struct carry_spec *spec, struct carry **ret,
+              struct gb_err *err)
+{
+    struct carry *carry = calloc(1, sizeof(*carry));
+    struct link_side side = { .polls = polls, .served = served, .user = carry };
+
+    if (!carry)
+        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for a network");
+    carry->link = link;
+    carry->spec = *spec;
+    for (size_t i = 0; i < CARRY_CONNS_MAX; i++)
+        carry->conns[i] = (struct conn){ .carry = carry, .fd = -1 };
+    link_on_ask(link, on_ask, carry);
+    link_set_side(link, &side);
+    *ret = carry;
+    return 0;
+}
+
+void carry_free(struct carry *carry)
+{
+    struct link_side none = { 0 };
+
+    if (!carry)
+        return;
+    for (size_t i = 0; i < CARRY_CONNS_MAX; i++)
+        if (carry->conns[i].state != CONN_FREE)
+            conn_clear(&carry->conns[i]);
+    link_on_ask(carry->link, NULL, NULL);
+    link_set_side(carry->link, &none);
+    free(carry);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* box/carry.h - the network of a box: connections of its programs, carried to where they were
+ * meant.
+ *
+ * A glove asks (LOOKUP, CONNECT); this decides by the policy (egress/policy.h), resolves on the
+ * host, decides again on the address really dialled, and moves bytes.  It is the link's side:
+ * whoever waits on the link serves it meanwhile.
+ *
+ *    CONNECT ─► asked ─► resolving ─► dialling ─► open ─► both directions ended
+ *                 └─ refused ◄──┴─────────┘
+ *
+ * Invariants
+ *  1. Nothing is dialled that the policy has not allowed by its name *and* by its address.
+ *  2. Bytes that wait here for a slow server are bounded by the glove's credit, those for a slow
+ *     program by the room of its channel.
+ *  3. Every decision is told to note(), once.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "egress/policy.h"
+
+struct carry;
+struct gb_err;
+struct link;
+
+#define CARRY_CONNS_MAX 256
+
+/* What was decided, and how it ended. */
+struct carry_note {
+    const char *name;                  /* "" when the program named an address */
+    const struct net_address *address; /* that was dialled, or refused; NULL: none was */
+    uint16_t port;                     /* 0: a look-up */
+    enum net_answer answer;
+    int error;           /* of an allowed one: 0, or why it could not be reached */
+    uint64_t bytes_sent; /* at the end of a connection */
+    uint64_t bytes_received;
+    bool is_end;
+};
+
+struct carry_spec {
+    const struct net_policy *policy;                         /* must live as long as the carry */
+    void (*note)(void *user, const struct carry_note *note); /* may be NULL */
+    void *user;
+};
+
+/* Takes the link's questions over. */
+int carry_new(struct link *link, const struct carry_spec *spec, struct carry **ret,
+              struct gb_err *err);
+void carry_free(struct carry *carry);

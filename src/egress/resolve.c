@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* egress/resolve.c - names looked up by this machine's own resolver, without waiting for it. */
+#include "egress/resolve.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+
+#define STACK_SIZE (256 << 10)
+
+/* Belongs to the caller and to the thread; whoever lets go last frees it. */
+struct resolve {
+    atomic_int n_owners;
+    int done_fd;
+    int code;
+    size_t n;
+    struct net_address addresses[RESOLVE_ADDRESSES_MAX];
+    char name[NET_NAME_MAX + 1];
+};
+
+void resolve_free(struct resolve *resolve)
+{
+    if (!resolve || atomic_fetch_sub(&resolve->n_owners, 1) != 1)
+        return;
+    close(resolve->done_fd);
+    free(resolve);
+}
+
+static void add_address(struct resolve *resolve, const struct addrinfo *info)
+{
+    struct net_address *at = &resolve->addresses[resolve->n];
+
+    if (resolve->n == RESOLVE_ADDRESSES_MAX)
+        return;
+    if (info->ai_family == AF_INET) {
+        const struct sockaddr_in *in = (const void *)info->ai_addr;
+
+        net_address_of_v4(ntohl(in->sin_addr.s_addr), at);
+    } else if (info->ai_family == AF_INET6) {
+        const struct sockaddr_in6 *in6 = (const void *)info->ai_addr;
+
+        memcpy(at->bytes, &in6->sin6_addr, sizeof(at->bytes));
+    } else {
+        return;
+    }
+    resolve->n++;
+}
+
+static int code_of(int failure)
+{
+    return failure == 0 ? 0 : failure == EAI_NONAME || failure == EAI_NODATA ? -ENOENT : -EAGAIN;
+}
+
+static void *look_up(void *user)
+{
+    struct resolve *resolve = user;
+    const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
+    struct addrinfo *list = NULL;
+    uint64_t one = 1;
+
+    resolve->code = code_of(getaddrinfo(resolve->name, NULL, &hints, &list));
+    for (const struct addrinfo *info = list; info; info = info->ai_next)
+        add_address(resolve, info);
+    if (list)
+        freeaddrinfo(list);
+    if (resolve->code == 0 && resolve->n == 0)
+        resolve->code = -ENOENT;
+    (void)fd_write_full(resolve->done_fd, &one, sizeof(one));
+    resolve_free(resolve);
+    return NULL;
+}
+
+/* Signals are the main thread's. */
+static int start_thread(struct resolve *resolve)
+{
+    pthread_attr_t attr;
+    pthread_t thread;
+    sigset_t all;
+    sigset_t before;
+    int r = pthread_attr_init(&attr);
+
+    if (r != 0)
+        return -r;
+    (void)pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    (void)pthread_attr_setstacksize(&attr, STACK_SIZE);
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    r = pthread_create(&thread, &attr, look_up, resolve);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    (void)pthread_attr_destroy(&attr);
+    return r == 0 ? 0 : -EAGAIN;
+}
+
+int resolve_begin(const char *name, struct resolve **ret)
+{
+    cleanup_free struct resolve *resolve = calloc(1, sizeof(*resolve));
+    int r;
+
+    if (!resolve || strlen(name) > NET_NAME_MAX)
+        return resolve ? -EINVAL : -ENOMEM;
+    memcpy(resolve->name, name, strlen(name) + 1);
+    atomic_store(&resolve->n_owners, 2);
+    resolve->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (resolve->done_fd < 0)
+        return -errno;
+    r = start_thread(resolve);
+    if (r < 0) {
+        close(resolve->done_fd);
+        return r;
+    }
+    *ret = take_ptr(resolve);
+    return 0;
+}
+
+int resolve_fd(const struct resolve *resolve)
+{
+    return resolve->done_fd;
+}
+
+int resolve_take(struct resolve *resolve, struct net_address *ret, size_t *ret_n)
+{
+    uint64_t count;
+
+    *ret_n = 0;
+    if (read(resolve->done_fd, &count, sizeof(count)) != (ssize_t)sizeof(count))
+        return -EAGAIN;
+    memcpy(ret, resolve->addresses, resolve->n * sizeof(*ret));
+    *ret_n = resolve->n;
+    return resolve->code;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* egress/resolve.h - names looked up by this machine's own resolver, without waiting for it.
+ *
+ * The C library's look-up blocks and knows everything that the machine is set up with (hosts file,
+ * search order, its own name service): so it runs in a thread of its own, one for each look-up.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "egress/policy.h"
+
+struct resolve;
+
+#define RESOLVE_ADDRESSES_MAX 16
+
+/* Begins; resolve_fd() is readable when it is done.  -EAGAIN when no thread can be had. */
+int resolve_begin(const char *name, struct resolve **ret);
+int resolve_fd(const struct resolve *resolve);
+
+/* The addresses, in the order in which they are to be tried; 0 of them and -ENOENT: there is no
+ * such name; -EAGAIN: it could not be told. */
+int resolve_take(struct resolve *resolve, struct net_address *ret, size_t *ret_n);
+
+/* Also while it is under way: its thread ends by itself. */
+void resolve_free(struct resolve *resolve);

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* glove/egress.h - connections of programs, carried over the link.
+ *
+ *    program ── connect ──► caught (catch.h) ── CONNECT ──► host decides, dials ── TOLD ──►
+ *               two channels, one each way, until both have ended or one side hangs up
+ *
+ *    program ── question for a name ──► LOOKUP ──► host decides ── TOLD ──► an address that stands
+ *               for the name (names.h)
+ *
+ * The glove decides nothing and dials nothing: it tells the host which name or address a program
+ * meant.  The TOLD that allows a connection names its two channels, as a RUN does.
+ *
+ * Invariants
+ *  1. Questions under way are bounded: when there are too many, new connections wait in the
+ *     kernel's queue and new look-ups in the socket's.
+ *  2. Nothing is asked while the link is full.
+ */
+#pragma once
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "glove/catch.h"
+#include "glove/channel.h"
+#include "glove/names.h"
+
+struct glove;
+
+#define LOOKUPS_MAX 64
+
+enum conn_state {
+    CONN_FREE,
+    CONN_ASKED,
+    CONN_OPEN,
+};
+
+struct conn {
+    enum conn_state state;
+    uint32_t ask;
+    int fd; /* while it is asked for; the channels have it later */
+    uint16_t port;
+    struct channel *in; /* once it is open */
+    struct channel *out;
+    uint32_t in_number;
+    uint32_t out_number;
+    bool has_told; /* that the program hung up */
+};
+
+struct lookup {
+    uint32_t ask; /* 0: free */
+    struct sockaddr_in from;
+    struct dns_question question;
+    uint8_t bytes[DNS_ANSWER_MAX]; /* of the question */
+};
+
+struct egress {
+    bool is_on;
+    struct catch catch;
+    uint32_t next_ask;
+    struct names names;
+    struct lookup lookups[LOOKUPS_MAX];
+    struct conn conns[CONNS_MAX];
+};
+
+/* Part of SETUP, while the glove has its privileges. */
+int egress_begin(struct egress *egress);
+
+/* May a new connection, a new question be taken now? */
+bool egress_wants_conn(const struct egress *egress);
+bool egress_wants_lookup(const struct egress *egress);
+
+/* One that waits. */
+int egress_accept(struct glove *glove);
+int egress_question(struct glove *glove);
+
+/* Handlers of TOLD and HANG_UP. */
+int egress_told(struct glove *glove, const void *msg);
+int egress_hang_up(struct glove *glove, const void *msg);
+
+/* After channels were served: tells of programs that hung up, forgets what is over. */
+int egress_settle(struct glove *glove);
