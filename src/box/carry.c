@@ -524,9 +524,12 @@ void carry_free(struct carry *carry)
 
     if (!carry)
         return;
-    for (size_t i = 0; i < CARRY_CONNS_MAX; i++)
+    for (size_t i = 0; i < CARRY_CONNS_MAX; i++) {
+        if (carry->conns[i].state == CONN_OPEN)
+            note(&carry->conns[i], NET_YES, 0, true);
         if (carry->conns[i].state != CONN_FREE)
             conn_clear(&carry->conns[i]);
+    }
     link_on_ask(carry->link, NULL, NULL);
     link_set_side(carry->link, &none);
     free(carry);

@@ -19,7 +19,6 @@
 #include "base/fd.h"
 #include "base/id.h"
 #include "box/box.h"
-#include "box/carry.h"
 #include "box/kept.h"
 #include "cli/box_user.h"
 #include "cli/command.h"
@@ -402,6 +401,7 @@ static int execute(const struct exec_args *args, const struct settings *settings
         .is_name_ours = args->is_name_ours,
         .args = (const char *const *)args->args,
         .env = args->env,
+        .net = args->net.mode != NET_NONE ? &args->net : NULL,
         .workdir = args->workdir ? args->workdir : BOX_WORKSPACE,
         .workspace = args->workspace,
         .lists_files = args->is_json,
@@ -415,12 +415,9 @@ static int execute(const struct exec_args *args, const struct settings *settings
         .user = printer,
     };
     char id[ID_SIZE];
-    struct carry_spec network = { .policy = &args->net };
     int r;
 
     exec_session_join(session, &request);
-    if (args->net.mode != NET_NONE)
-        spec.net = &network;
     spec.workdir = args->workdir;
     spec.limits = exec_session_limits(session, settings, spec.limits);
     if (args->language)

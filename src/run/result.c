@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/num.h"
+#include "box/audit.h"
 #include "json/writer.h"
 
 /* ---- the struct ----------------------------------------------------------------------------- */
@@ -50,8 +51,28 @@ void run_result_clear(struct run_result *result)
     for (size_t i = 0; i < result->n_files; i++)
         free(result->files[i].path);
     free(result->files);
+    free(result->network);
     out_log_free(result->log);
     *result = (struct run_result){ 0 };
+}
+
+#define REFUSALS_TOLD 5
+
+void run_result_note_network(struct run_result *result)
+{
+    const struct audit *audit = result->network;
+    size_t n = 0;
+
+    for (size_t i = 0; i < audit->n && n < REFUSALS_TOLD; i++) {
+        const struct audit_entry *entry = &audit->entries[i];
+        char target[AUDIT_TARGET_MAX];
+
+        if (entry->answer == NET_YES)
+            continue;
+        run_result_add_note(result, "network: %s was refused: %s", audit_target(entry, target),
+                            net_answer_text(entry->answer));
+        n++;
+    }
 }
 
 const struct run_step *run_result_step(const struct run_result *result)
@@ -372,6 +393,44 @@ static void put_receipt(struct json_writer *w, const char *key, const struct run
     json_object_end(w);
 }
 
+static void put_decision(struct json_writer *w, const struct audit_entry *entry)
+{
+    char address[NET_ADDRESS_TEXT_MAX];
+
+    json_object_begin(w, NULL);
+    json_put_str(w, "name", entry->name[0] ? entry->name : NULL);
+    json_put_str(w, "address",
+                 entry->has_address ? net_address_text(&entry->address, address) : NULL);
+    if (entry->port)
+        json_put_u64(w, "port", entry->port);
+    else
+        json_put_null(w, "port");
+    json_put_bool(w, "allowed", entry->answer == NET_YES);
+    json_put_str(w, "reason",
+                 entry->answer != NET_YES ? net_answer_text(entry->answer)
+                 : entry->error           ? strerror(entry->error)
+                                          : NULL);
+    json_put_u64(w, "count", entry->count);
+    json_object_end(w);
+}
+
+static void put_network(struct json_writer *w, const struct audit *audit)
+{
+    if (!audit)
+        return;
+    json_object_begin(w, "network");
+    json_put_u64(w, "connections", audit->connections);
+    json_put_u64(w, "refused", audit->refused);
+    json_put_u64(w, "bytes_sent", audit->bytes_sent);
+    json_put_u64(w, "bytes_received", audit->bytes_received);
+    json_array_begin(w, "decisions");
+    for (size_t i = 0; i < audit->n; i++)
+        put_decision(w, &audit->entries[i]);
+    json_array_end(w);
+    json_put_u64(w, "more", audit->n_more);
+    json_object_end(w);
+}
+
 int run_result_json(const struct run_result *result, unsigned flags, struct buf *ret)
 {
     const struct run_step *step = run_result_step(result);
@@ -393,6 +452,7 @@ int run_result_json(const struct run_result *result, unsigned flags, struct buf 
     put_files(&w, result);
     put_notes(&w, result);
     put_events(&w, step);
+    put_network(&w, result->network);
     if (r == 0)
         r = put_steps(&w, result, flags);
     put_error(&w, result);

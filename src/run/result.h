@@ -20,6 +20,7 @@
 #include "box/walls.h"
 #include "run/verdict.h"
 
+struct audit;
 struct buf;
 
 #define RUN_SCHEMA    1
@@ -58,6 +59,7 @@ struct run_result {
     struct gb_err error;
     enum wall broken; /* the wall that the error is about, where has_broken */
     bool has_broken;
+    struct audit *network; /* owned; NULL: it had none */
     bool has_receipt;
     struct receipt receipt;
 };
@@ -68,6 +70,9 @@ int run_result_add_file(struct run_result *result, const char *path, uint64_t by
 /* Adds a sentence about what was not done; what does not fit is left out. */
 void run_result_add_note(struct run_result *result, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* Adds a sentence for each of the first few things that the network refused. */
+void run_result_note_network(struct run_result *result);
 
 /* Frees all it owns and makes it empty. */
 void run_result_clear(struct run_result *result);

@@ -9,7 +9,9 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "box/audit.h"
 #include "box/box.h"
+#include "box/carry.h"
 #include "box/link.h"
 #include "run/environment.h"
 #include "run/language.h"
@@ -377,21 +379,30 @@ int run_execute(const struct run_request *asked, struct run_result *result, stru
     struct box_file seed = {
         .path = asked->name, .mode = 0644, .bytes = asked->code, .fd = -1, .size = asked->code_len
     };
+    struct carry_spec network = { .policy = asked->net, .note = audit_note };
     struct gb_err failure = { 0 };
     int broken = -1;
     int r;
 
     request.box = &spec;
+    if (asked->net) {
+        network.user = result->network = calloc(1, sizeof(*result->network));
+        spec.net = &network;
+    }
     spec.ret_broken = &broken;
     spec.ttl_ms = ttl_of(asked);
     spec.seed = can_plant(asked) ? &seed : NULL;
     r = prepare(&x, &failure);
+    if (r == 0 && asked->net && !result->network)
+        r = gb_fail(&failure, -ENOMEM, GB_BLAME_HOST, "no memory for a network");
     if (r == 0)
         r = transfer_check(&request, &failure);
     if (r == 0)
         r = box_begin(&spec, &x.box, &failure);
     if (r == 0)
         r = run_and_close(&x, &failure);
+    if (result->network)
+        run_result_note_network(result);
     return finish(&x, r, broken, &failure, err);
 }
 

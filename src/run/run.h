@@ -20,6 +20,7 @@ struct box_run_end;
 struct box_spec;
 struct gb_err;
 struct language;
+struct net_policy;
 struct run_result;
 
 /* A file that goes in.  target is below the working directory, or absolute in the box. */
@@ -55,6 +56,8 @@ struct run_request {
     bool is_name_ours;         /* made up for this run: the file goes with it */
     const char *const *args;
     const char *const *env; /* "K=V", over the box's own */
+    const struct net_policy
+        *net; /* what it may reach; NULL: nothing.  Not in a box that is there */
     const char *workdir;
     const char *workspace; /* host directory that is copied in and back, or NULL */
     const struct run_input *inputs;

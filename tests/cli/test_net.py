@@ -1,0 +1,341 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`exec --net`: programs reach what the rules allow, and nothing else; whatever the program is.
+
+The names of these tests are those of a hosts file that only the command sees, in a mount namespace
+of its own; servers listen on 127.0.0.1, which a rule must list because it is no public address.
+"""
+import contextlib
+import socket
+import threading
+
+import pytest
+
+from lib import box, place as places
+
+NAMES = "127.0.0.1 one.test two.test deep.one.test\n192.0.2.1 far.test\n::1 six.test\n"
+HTTP = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nConnection: close\r\n\r\n"
+
+
+class Server:
+    """Answers every connection with handler(connection) in a thread of its own; counts them."""
+
+    def __init__(self, handler):
+        self.handler = handler
+        self.seen = 0
+        self.socket = socket.create_server(("127.0.0.1", 0), backlog=512)
+        self.port = self.socket.getsockname()[1]
+        self.threads = []
+        self.main = threading.Thread(target=self._serve)
+        self.main.start()
+
+    def _serve(self):
+        while True:
+            try:
+                connection, _ = self.socket.accept()
+            except OSError:
+                return
+            self.seen += 1
+            thread = threading.Thread(target=self._answer, args=(connection,))
+            thread.start()
+            self.threads.append(thread)
+
+    def _answer(self, connection):
+        with connection, contextlib.suppress(OSError):
+            connection.settimeout(30)
+            self.handler(connection)
+
+    def close(self):
+        self.socket.shutdown(socket.SHUT_RDWR)
+        self.socket.close()
+        self.main.join()
+        for thread in self.threads:
+            thread.join()
+
+
+@pytest.fixture
+def serve():
+    """serve(handler) makes a Server that ends with the test."""
+    with contextlib.ExitStack() as stack:
+        def make(handler):
+            server = Server(handler)
+            stack.callback(server.close)
+            return server
+        yield make
+
+
+def page(connection, body=b"a page\n"):
+    request = b""
+    while b"\r\n\r\n" not in request:
+        piece = connection.recv(65536)
+        if not piece:
+            return
+        request += piece
+    connection.sendall(HTTP % len(body) + body)
+
+
+@pytest.fixture
+def run(place):
+    """`exec --json --net RULES -- WORDS` where the names above exist."""
+    hosts = place.cwd / "hosts"
+    hosts.write_text("127.0.0.1 localhost\n" + NAMES)
+
+    def call(rules, *words, options=(), **more):
+        command = ["unshare", "-m", "sh", "-c", 'mount --bind "$0" /etc/hosts && exec "$@"', str(hosts),
+                   str(places.binary()), "exec", "--json", "--net", rules, *options, "--", *words]
+        return box.run_words(command, **more)
+    return call
+
+
+def python(code, *names):
+    return ["python3", "-c", "import socket, sys, time\n" + code, *map(str, names)]
+
+
+def decisions(done):
+    return [(d["name"], d["port"], d["allowed"], d["reason"]) for d in done.document["network"]["decisions"]]
+
+
+def test_a_name_that_is_listed_is_reached_by_a_program_that_knows_of_nothing(run, serve):
+    server = serve(page)
+    done = run(f"one.test:{server.port},127.0.0.1", "curl", "-sS", f"http://one.test:{server.port}/")
+    assert (done.returncode, done.document["stdout"]) == (0, "a page\n"), done
+    network = done.document["network"]
+    assert decisions(done) == [("one.test", None, True, None), ("one.test", server.port, True, None)]
+    assert network["decisions"][1]["address"] == "127.0.0.1"
+    assert (network["connections"], network["refused"]) == (1, 0)
+    assert network["bytes_received"] == len(HTTP % 7) + 7 and network["bytes_sent"] > 20
+    assert done.document["receipt"]["walls"]["net"] == "transparent"
+
+
+@pytest.mark.parametrize("words", [
+    ["node", "-e", "fetch('http://one.test:PORT/').then(r => r.text()).then(t => process.stdout.write(t))"],
+    ["python3", "-c", "import urllib.request as u; print(u.urlopen('http://one.test:PORT/').read().decode(), end='')"],
+    ["perl", "-MIO::Socket::INET", "-e",
+     "$s = IO::Socket::INET->new('one.test:PORT'); print $s \"GET / HTTP/1.0\\r\\n\\r\\n\"; print grep /page/, <$s>"],
+], ids=["node", "python", "perl"])
+def test_every_program_is_caught(run, serve, words):
+    server = serve(page)
+    done = run("one.test,127.0.0.1", *[word.replace("PORT", str(server.port)) for word in words],
+               options=["--memory", "1g"])
+    assert (done.returncode, done.document["stdout"]) == (0, "a page\n"), done
+
+
+def test_all_below_a_name_and_nothing_else(run, serve):
+    server = serve(page)
+    rules = f"*.one.test:{server.port},127.0.0.1"
+    done = run(rules, "curl", "-sS", f"http://deep.one.test:{server.port}/")
+    assert done.document["stdout"] == "a page\n", done
+    done = run(rules, "curl", "-sS", f"http://one.test:{server.port}/")
+    assert "Could not resolve" in done.document["stderr"] and server.seen == 1
+    assert decisions(done) == [("one.test", None, False, "not listed")]
+    assert done.document["notes"] == ["network: one.test was refused: not listed"]
+
+
+def test_a_port_that_is_not_listed_is_refused_at_once(run, serve):
+    server = serve(page)
+    done = run("one.test:443,127.0.0.1", *python(
+        "began = time.monotonic()\n"
+        "s = socket.create_connection(('one.test', int(sys.argv[1])), 10)\n"
+        "try:\n    print(s.recv(10))\nexcept OSError as e:\n    print(type(e).__name__)\n"
+        "assert time.monotonic() - began < 5", server.port))
+    assert done.document["stdout"] == "ConnectionResetError\n" and server.seen == 0, done
+    assert decisions(done)[-1] == ("one.test", server.port, False, "not listed")
+
+
+def test_http_is_told_why(run):
+    done = run("two.test", "curl", "-sS", "-o", "/dev/stdout", "-w", "%{http_code}", "http://192.0.2.9/")
+    assert done.document["stdout"].endswith("403") and "does not allow" in done.document["stdout"], done
+    assert decisions(done) == [(None, 80, False, "not a public address")]
+
+
+def test_a_name_that_leads_to_a_private_address_is_refused(run, serve):
+    """By the address that would be dialled, whatever the name is."""
+    server = serve(page)
+    done = run("full", "curl", "-sS", "-m", "10", f"http://one.test:{server.port}/")
+    assert done.document["exit_code"] in (7, 56) and server.seen == 0, done
+    assert decisions(done)[-1] == ("one.test", server.port, False, "not a public address")
+    done = run("one.test,two.test", "curl", "-sS", "-m", "10", f"http://two.test:{server.port}/")
+    assert done.document["exit_code"] in (7, 56) and server.seen == 0, done
+
+
+PRIVATE = ["10.0.0.1", "172.16.0.1", "192.168.0.1", "169.254.169.254", "100.100.100.200", "192.0.2.7", "224.0.0.1",
+           "255.255.255.255", "0.0.0.0", "100.64.0.1", "198.51.100.1", "240.0.0.1"]
+
+
+def test_private_addresses_are_refused_though_everything_is_allowed(run):
+    done = run("full", *python(
+        "for at in sys.argv[1:]:\n"
+        "    began = time.monotonic()\n"
+        "    try:\n"
+        "        s = socket.create_connection((at, 81), 10)\n"
+        "        s.recv(1)\n"
+        "        print(at, 'open')\n"
+        "    except OSError as e:\n"
+        "        print(at, 'refused' if time.monotonic() - began < 5 else 'slow')", *PRIVATE))
+    assert done.document["stdout"].split("\n")[:-1] == [f"{at} refused" for at in PRIVATE], done
+
+
+def test_a_made_up_address_that_nobody_looked_up_leads_nowhere(run):
+    done = run("full", *python("s = socket.create_connection(('198.18.0.99', 443), 10)\nprint(s.recv(1))"))
+    assert "ConnectionResetError" in done.document["stderr"], done
+    assert decisions(done) == [(None, 443, False, "an address that was never looked up")]
+
+
+def test_a_programs_own_servers_are_its_own(run):
+    done = run("full", *python(
+        "server = socket.create_server(('127.0.0.1', 8080))\n"
+        "client = socket.create_connection(('127.0.0.1', 8080))\n"
+        "server.accept()[0].sendall(b'own')\nprint(client.recv(10).decode())"))
+    assert done.document["stdout"] == "own\n" and done.document["network"]["decisions"] == [], done
+
+
+def test_what_is_no_tcp_fails_at_once(run):
+    done = run("full", *python(
+        "def tell(what, call):\n"
+        "    began = time.monotonic()\n"
+        "    try:\n        call()\n        print(what, 'went')\n"
+        "    except OSError as e:\n        print(what, 'refused' if time.monotonic() - began < 5 else 'slow')\n"
+        "def udp():\n    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(10)\n"
+        "    s.connect(('192.0.2.1', 123)); s.send(b'x'); s.recv(1)\n"
+        "tell('udp', udp)\n"
+        "tell('six', lambda: socket.create_connection(('2001:db8::1', 80), 10))\n"
+        "tell('ping', lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM, 1).sendto(b'\\x08\\0\\0\\0\\0\\0\\0\\0', ('192.0.2.1', 0)))\n"
+        "tell('raw', lambda: socket.socket(socket.AF_INET, socket.SOCK_RAW, 1))"))
+    assert done.document["stdout"] == "udp refused\nsix refused\nping refused\nraw refused\n", done
+
+
+def test_names_are_asked_of_nobody_else(run):
+    """A resolver of its own is caught too; there are addresses of IPv4 and nothing else."""
+    done = run("one.test,127.0.0.1", *python(
+        "import struct\n"
+        "def ask(name, kind):\n"
+        "    query = struct.pack('!6H', 7, 0x100, 1, 0, 0, 0)\n"
+        "    query += b''.join(bytes([len(l)]) + l for l in name.split(b'.')) + b'\\0' + struct.pack('!2H', kind, 1)\n"
+        "    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(10)\n"
+        "    s.sendto(query, ('8.8.8.8', 53))\n"
+        "    answer = s.recv(600)\n"
+        "    _, flags, _, n, _, _ = struct.unpack('!6H', answer[:12])\n"
+        "    return flags & 15, n, socket.inet_ntoa(answer[-4:]) if n else None\n"
+        "print(ask(b'one.test', 1), ask(b'ONE.test', 1), ask(b'one.test', 28), ask(b'one.test', 16))\n"
+        "print(ask(b'two.test', 1), ask(b'one.test\\x00.evil', 1), ask(b'x' * 63 + b'.test', 1))"))
+    assert done.document["stdout"] == ("(0, 1, '198.18.0.1') (0, 1, '198.18.0.1') (0, 0, None) (0, 0, None)\n"
+                                       "(3, 0, None) (3, 0, None) (3, 0, None)\n"), done
+
+
+def test_nonsense_for_the_name_server_does_no_harm(run):
+    done = run("one.test,127.0.0.1", *python(
+        "import os\n"
+        "s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+        "for i in range(2000):\n    s.sendto(os.urandom(i % 600), ('127.0.0.1', 53))\n"
+        "for i in range(10):\n    s.sendto(b'\\0' * 12, ('127.0.0.1', 53))\n"
+        "print(socket.gethostbyname('one.test'))"))
+    assert done.document["stdout"] == "198.18.0.1\n", done
+
+
+def test_much_goes_both_ways_unchanged(run, serve):
+    size = 24 << 20
+
+    def echo(connection):
+        while piece := connection.recv(65536):
+            connection.sendall(piece)
+        connection.shutdown(socket.SHUT_WR)
+
+    server = serve(echo)
+    done = run("one.test,127.0.0.1", *python(
+        "import hashlib, threading\n"
+        f"data = hashlib.sha256(b'seed').digest() * ({size} // 32)\n"
+        "s = socket.create_connection(('one.test', int(sys.argv[1])))\n"
+        "def send():\n    s.sendall(data); s.shutdown(socket.SHUT_WR)\n"
+        "t = threading.Thread(target=send); t.start()\n"
+        "back = hashlib.sha256(); n = 0\n"
+        "while piece := s.recv(1 << 20):\n    back.update(piece); n += len(piece)\n"
+        "print(n, back.hexdigest() == hashlib.sha256(data).hexdigest())", server.port), options=["--timeout", "120"])
+    assert done.document["stdout"] == f"{size} True\n", done
+    assert (done.document["network"]["bytes_sent"], done.document["network"]["bytes_received"]) == (size, size)
+
+
+def test_one_direction_ends_before_the_other(run, serve):
+    def count(connection):
+        n = 0
+        while piece := connection.recv(65536):
+            n += len(piece)
+        connection.sendall(f"{n} bytes".encode())
+
+    server = serve(count)
+    done = run("one.test,127.0.0.1", *python(
+        "s = socket.create_connection(('one.test', int(sys.argv[1])))\n"
+        "s.sendall(b'x' * 100000); s.shutdown(socket.SHUT_WR)\nprint(s.recv(100).decode(), s.recv(1))", server.port))
+    assert done.document["stdout"] == "100000 bytes b''\n", done
+
+
+def test_a_program_that_goes_ends_an_endless_download(run, serve):
+    ended = threading.Event()
+
+    def endless(connection):
+        try:
+            while True:
+                connection.sendall(b"x" * 65536)
+        except OSError:
+            ended.set()
+
+    server = serve(endless)
+    done = run("one.test,127.0.0.1", *python(
+        "s = socket.create_connection(('one.test', int(sys.argv[1])))\ns.recv(1000000)\ns.close()\n"
+        "time.sleep(0.5)\nprint('done')", server.port))
+    assert done.document["stdout"] == "done\n" and ended.wait(10), done
+
+
+def test_a_server_that_breaks_off_is_noticed(run, serve):
+    def rude(connection):
+        connection.recv(10)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+
+    server = serve(rude)
+    done = run("one.test,127.0.0.1", *python(
+        "s = socket.create_connection(('one.test', int(sys.argv[1])))\ns.sendall(b'x')\n"
+        "try:\n    print(s.recv(10))\nexcept ConnectionResetError:\n    print('reset')", server.port))
+    assert done.document["stdout"] in ("reset\n", "b''\n"), done
+
+
+def test_a_server_that_is_not_there(run):
+    with socket.create_server(("127.0.0.1", 0)) as gone:
+        port = gone.getsockname()[1]
+    done = run("one.test,127.0.0.1", *python(
+        "s = socket.create_connection(('one.test', int(sys.argv[1])))\n"
+        "try:\n    print(s.recv(10))\nexcept OSError as e:\n    print(type(e).__name__)", port))
+    assert done.document["stdout"] == "ConnectionResetError\n", done
+    assert decisions(done)[-1] == ("one.test", port, True, "Connection refused")
+
+
+def test_many_connections_one_after_another_and_at_once(run, serve):
+    server = serve(page)
+    done = run("one.test,127.0.0.1", *python(
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "def get(_):\n"
+        "    s = socket.create_connection(('one.test', int(sys.argv[1])), 30)\n"
+        "    s.sendall(b'GET / HTTP/1.0\\r\\n\\r\\n')\n    text = b''\n"
+        "    while piece := s.recv(1000):\n        text += piece\n"
+        "    s.close()\n    return text.endswith(b'a page\\n')\n"
+        "with ThreadPoolExecutor(50) as pool:\n    print(sum(pool.map(get, range(600))))", server.port),
+        options=["--timeout", "120"])
+    assert done.document["stdout"] == "600\n" and server.seen == 600, (done.document["stderr"], done.document["network"])
+    assert done.document["network"]["connections"] == 600
+
+
+def test_what_is_refused_again_and_again_is_counted(run):
+    done = run("one.test", *python(
+        "for i in range(50):\n"
+        "    try:\n        socket.gethostbyname('two.test')\n    except OSError:\n        pass"))
+    [entry] = done.document["network"]["decisions"]
+    assert entry["count"] >= 50 and done.document["network"]["refused"] == entry["count"], done
+
+
+def test_without_rules_there_is_nothing_to_ask(run):
+    done = run("none", *python("try:\n    socket.create_connection(('192.0.2.1', 80), 10)\nexcept OSError as e:\n    print(e.errno)"))
+    assert done.document["stdout"] == "101\n" and "network" not in done.document, done
+    assert done.document["receipt"]["walls"]["net"] == "none"
+
+
+@pytest.mark.parametrize("rules", ["", "a b", "a.org:0", "a.org:65536", "*", "10.0.0.1/8", "a..org", "http://a.org"])
+def test_rules_that_make_no_sense_are_refused(run, rules):
+    done = run(rules, "true")
+    assert done.returncode == 2 and "--net" in done.document["error"]["message"], done
