@@ -184,6 +184,7 @@ static void on_fin(void *user)
 
     conn->has_fin = true;
     (void)send_held(conn);
+    end_if_over(conn);
 }
 
 static const struct channel_ops ops = { .data = on_data, .fin = on_fin };
