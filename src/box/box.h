@@ -309,6 +309,7 @@ struct box_ops {
     bool shows_host;   /* programs are those of this machine */
     bool shares_ids;   /* other boxes have the same user ids: no limit can be set on them */
     bool is_held;      /* a keeper of its boxes is a process of ours: box_hold() */
+    bool carries;      /* a spec may have rules for what its programs reach */
     bool has_bridge;   /* a spec may ask for a network, and for ports of the host */
     bool beats;        /* the link's end may go unnoticed: the glove is told that we live, and how
                         * long it may */

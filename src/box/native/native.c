@@ -448,6 +448,7 @@ const struct box_ops box_native = {
     .can_miss = OPTIONAL_WALLS,
     .probe = native_probe,
     .plants = true,
+    .carries = true,
     .shows_host = true,
     .start = native_start,
     .lost = native_lost,
