@@ -548,11 +548,19 @@ static int give_answer(struct keeper *k, const struct wire_head *head, union mes
     return end_input(k, request->in);
 }
 
+/* A box that is kept has no network, and asks for none. */
+static bool is_for_clients(uint8_t type)
+{
+    static const uint8_t types[] = { MSG_DATA, MSG_CREDIT, MSG_OK, MSG_ERROR, MSG_EXIT, MSG_COUNTS };
+
+    return memchr(types, type, sizeof(types)) != NULL;
+}
+
 int route_to_client(struct keeper *k, const struct wire_head *head, const uint8_t *payload)
 {
     union message msg;
 
-    if (!(msg_direction(head->type) & GLOVE_OUT) || head->type == MSG_HELLO ||
+    if (!(msg_direction(head->type) & GLOVE_OUT) || !is_for_clients(head->type) ||
         msg_decode(head->type, payload, head->size, &msg) < 0)
         return -EPROTO;
     if (head->type == MSG_DATA)
