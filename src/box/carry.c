@@ -213,8 +213,6 @@ static void receive(struct conn *conn)
 
 /* ---- dialling ------------------------------------------------------------------------------- */
 
-static void dial_next(struct conn *conn);
-
 static socklen_t sockaddr_of(const struct net_address *address, uint16_t port,
                              struct sockaddr_storage *ret)
 {
@@ -250,7 +248,33 @@ static int dial(struct conn *conn)
     return connect(conn->fd, (const struct sockaddr *)&to, len) < 0 ? -errno : -EINPROGRESS;
 }
 
-static void try_another(struct conn *conn, int error)
+/* From the address at `at` on, until one can be waited for.  Every address is asked about by
+ * itself: one that is refused ends it, whatever the others are. */
+static void dial_from(struct conn *conn)
+{
+    int error = 0;
+
+    conn->state = CONN_DIALLING;
+    for (; conn->at < conn->n_addresses; conn->at++) {
+        const char *name = conn->name[0] ? conn->name : NULL;
+        enum net_answer answer =
+            net_may_dial(conn->carry->spec.policy, name, &conn->addresses[conn->at], conn->port);
+
+        if (answer != NET_YES) {
+            refuse(conn, answer);
+            return;
+        }
+        error = -dial(conn);
+        if (error == EINPROGRESS)
+            return;
+        drop_fd(&conn->fd);
+    }
+    conn->at--; /* of the last one is told */
+    fail(conn, error);
+}
+
+/* The one being tried cannot be reached. */
+static void dial_failed(struct conn *conn, int error)
 {
     drop_fd(&conn->fd);
     if (conn->at + 1 >= conn->n_addresses) {
@@ -258,25 +282,7 @@ static void try_another(struct conn *conn, int error)
         return;
     }
     conn->at++;
-    dial_next(conn);
-}
-
-/* Every address is asked about by itself: one that is refused ends it, whatever the others are. */
-static void dial_next(struct conn *conn)
-{
-    enum net_answer answer =
-        net_may_dial(conn->carry->spec.policy, conn->name[0] ? conn->name : NULL,
-                     &conn->addresses[conn->at], conn->port);
-    int r;
-
-    if (answer != NET_YES) {
-        refuse(conn, answer);
-        return;
-    }
-    conn->state = CONN_DIALLING;
-    r = dial(conn);
-    if (r != -EINPROGRESS)
-        try_another(conn, -r);
+    dial_from(conn);
 }
 
 static void dialled(struct conn *conn)
@@ -286,7 +292,7 @@ static void dialled(struct conn *conn)
     socklen_t len = sizeof(error);
 
     if (getsockopt(conn->fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0 || error != 0) {
-        try_another(conn, error ? error : errno);
+        dial_failed(conn, error ? error : errno);
         return;
     }
     conn->held = malloc(WIRE_CREDIT_START);
@@ -317,7 +323,7 @@ static void resolved(struct conn *conn)
         tell(conn, 0);
         conn_clear(conn);
     } else {
-        dial_next(conn);
+        dial_from(conn);
     }
 }
 
@@ -384,7 +390,7 @@ static void on_connect(struct carry *carry, const struct msg_connect *msg, struc
         if (stands_for_name(msg->address))
             refuse(conn, NET_NOT_LOOKED_UP);
         else
-            dial_next(conn);
+            dial_from(conn);
         return;
     }
     answer = take_name(conn, msg->name) ? net_may_reach(carry->spec.policy, conn->name, conn->port)

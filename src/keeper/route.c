@@ -551,7 +551,9 @@ static int give_answer(struct keeper *k, const struct wire_head *head, union mes
 /* A box that is kept has no network, and asks for none. */
 static bool is_for_clients(uint8_t type)
 {
-    static const uint8_t types[] = { MSG_DATA, MSG_CREDIT, MSG_OK, MSG_ERROR, MSG_EXIT, MSG_COUNTS };
+    static const uint8_t types[] = {
+        MSG_DATA, MSG_CREDIT, MSG_OK, MSG_ERROR, MSG_EXIT, MSG_COUNTS
+    };
 
     return memchr(types, type, sizeof(types)) != NULL;
 }

@@ -82,7 +82,7 @@ enum msg_type {
 enum setup_flags {
     SETUP_FLAG_LANDLOCK = 1 << 0,
     SETUP_FLAG_SECCOMP = 1 << 1,
-    SETUP_FLAG_APART = 1 << 2, /* runs may ask for RUN_FLAG_APART: the glove keeps CAP_SYS_ADMIN */
+    SETUP_FLAG_APART = 1 << 2,  /* runs may ask for RUN_FLAG_APART: the glove keeps CAP_SYS_ADMIN */
     SETUP_FLAG_EGRESS = 1 << 3, /* connections and look-ups of programs go to the host */
 };
 

@@ -2,6 +2,7 @@
 """`-t`: a program in a box has a terminal, and ours is none the worse for it."""
 import contextlib
 import os
+import pty
 import re
 import signal
 import subprocess
@@ -18,6 +19,16 @@ CALM = "\x1b[0m\x1b[?25h"
 def modes(fd):
     """Line discipline, without what belongs to the moment."""
     return termios.tcgetattr(fd)[:4]
+
+
+def fresh_modes():
+    """Of a terminal that nobody has used."""
+    ours, theirs = pty.openpty()
+    try:
+        return modes(ours)
+    finally:
+        os.close(theirs)
+        os.close(ours)
 
 
 @contextlib.contextmanager
@@ -77,7 +88,7 @@ def test_the_size_is_ours_and_follows(start):
 
 def test_the_terminal_is_as_it_was(start):
     with start("sh", "-c", "echo ready; read x") as one:
-        before = modes(one.fd)
+        before = fresh_modes()
         one.await_text("ready")
         assert modes(one.fd) != before
         one.type("\x04")
@@ -88,7 +99,7 @@ def test_the_terminal_is_as_it_was(start):
 
 def test_the_terminal_is_as_it_was_when_the_run_is_ended(start):
     with start("sh", "-c", "echo ready; read x") as one:
-        before = modes(one.fd)
+        before = fresh_modes()
         one.await_text("ready")
         one.process.send_signal(signal.SIGTERM)
         assert one.end() == 143 or one.process.returncode == 130

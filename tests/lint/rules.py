@@ -32,11 +32,12 @@ LAYERS = {
     "spawner": "glove keeper",
     "json": "base",
     "net": "json",
+    "egress": "base",
     "engine": "net",
     "image": "engine embed",
     "store": "json",
     "model": "json net",
-    "box": "wire keeper json net engine image embed",
+    "box": "wire keeper json net egress engine image embed",
     "run": "box",
     "tool": "run",
     "agent": "run model store tool",
@@ -54,8 +55,8 @@ LIBRARIES = {
     "sqlite3.h": "src/store/",
     "microhttpd.h": "src/serve/http",
     "seccomp.h": "tools/filters",
-    "libnftnl/": "tools/filters",
-    "libmnl/": "tools/filters",
+    "libnftnl/": "tools/redirect",
+    "libmnl/": "tools/redirect",
 }
 
 

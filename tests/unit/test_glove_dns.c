@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tests/unit/test_glove_dns.c - questions for names, their answers, and the addresses that stand for
- * names. */
+/* tests/unit/test_glove_dns.c - questions for names, their answers, and the addresses that stand
+ * for names. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <setjmp.h>
@@ -86,8 +86,9 @@ static void test_what_is_no_question(void **state)
                           &q),
                      DNS_FORMAT);
     for (size_t i = 12; i + 4 < sizeof(longest); i += 4)
-        memcpy(longest + i, "\x03"
-                            "abc",
+        memcpy(longest + i,
+               "\x03"
+               "abc",
                4);
     assert_int_equal(read_text(longest, sizeof(longest), &q), DNS_FORMAT);
 }
