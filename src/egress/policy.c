@@ -25,6 +25,14 @@ static bool is_name_byte(char c)
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
 }
 
+/* Of ASCII, whatever the locale is. */
+static char small(char c)
+{
+    if (c >= 'A' && c <= 'Z')
+        return (char)(c - 'A' + 'a');
+    return c;
+}
+
 bool net_name_clean(const char *name, size_t len, char ret[static NET_NAME_MAX + 1])
 {
     size_t label = 0;
@@ -34,7 +42,7 @@ bool net_name_clean(const char *name, size_t len, char ret[static NET_NAME_MAX +
     if (len == 0 || len > NET_NAME_MAX)
         return false;
     for (size_t i = 0; i < len; i++) {
-        char c = name[i] >= 'A' && name[i] <= 'Z' ? (char)(name[i] | 0x20) : name[i];
+        char c = small(name[i]);
 
         if (c == '.' ? label == 0 : !is_name_byte(c) || label == LABEL_MAX)
             return false;

@@ -33,7 +33,9 @@ static char clean_byte(uint8_t byte)
 {
     char c = (char)(byte >= 'A' && byte <= 'Z' ? byte | 0x20 : byte);
 
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ? c : '\0';
+    if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_')
+        return c;
+    return '\0';
 }
 
 /* Reads labels up to the empty one.  *ret_len is behind it; DNS_NO_NAME for a name that no host can
