@@ -134,8 +134,8 @@ def test_a_port_that_is_not_listed_is_refused_at_once(run, serve):
     server = serve(page)
     done = run("one.test:443,127.0.0.1", *python(
         "began = time.monotonic()\n"
-        "s = socket.create_connection(('one.test', int(sys.argv[1])), 10)\n"
-        "try:\n    print(s.recv(10))\nexcept OSError as e:\n    print(type(e).__name__)\n"
+        "try:\n    print(socket.create_connection(('one.test', int(sys.argv[1])), 10).recv(10))\n"
+        "except OSError as e:\n    print(type(e).__name__)\n"
         "assert time.monotonic() - began < 5", server.port))
     assert done.document["stdout"] == "ConnectionResetError\n" and server.seen == 0, done
     assert decisions(done)[-1] == ("one.test", server.port, False, "not listed")
@@ -291,8 +291,8 @@ def test_a_server_that_breaks_off_is_noticed(run, serve):
 
     server = serve(rude)
     done = run("one.test,127.0.0.1", *python(
-        "s = socket.create_connection(('one.test', int(sys.argv[1])))\ns.sendall(b'x')\n"
-        "try:\n    print(s.recv(10))\nexcept ConnectionResetError:\n    print('reset')", server.port))
+        "s = socket.create_connection(('one.test', int(sys.argv[1])))\n"
+        "try:\n    s.sendall(b'x'); print(s.recv(10))\nexcept ConnectionResetError:\n    print('reset')", server.port))
     assert done.document["stdout"] in ("reset\n", "b''\n"), done
 
 
@@ -300,8 +300,8 @@ def test_a_server_that_is_not_there(run):
     with socket.create_server(("127.0.0.1", 0)) as gone:
         port = gone.getsockname()[1]
     done = run("one.test,127.0.0.1", *python(
-        "s = socket.create_connection(('one.test', int(sys.argv[1])))\n"
-        "try:\n    print(s.recv(10))\nexcept OSError as e:\n    print(type(e).__name__)", port))
+        "try:\n    print(socket.create_connection(('one.test', int(sys.argv[1]))).recv(10))\n"
+        "except OSError as e:\n    print(type(e).__name__)", port))
     assert done.document["stdout"] == "ConnectionResetError\n", done
     assert decisions(done)[-1] == ("one.test", port, True, "Connection refused")
 

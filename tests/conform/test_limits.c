@@ -117,7 +117,7 @@ static void memory_over_the_limit_is_killed_and_told(void **state)
     trial_sh(t, "head -c 200000000 /dev/zero | tail -c 150000000 | wc -c");
     assert_int_equal(t->end.kill, BOX_KILL_NONE);
     assert_true(t->end.oom_kills > 0);
-    assert_in_range(t->end.memory_peak, 32 * MIB, 49 * MIB);
+    assert_in_range(t->end.memory_peak, 32 * MIB, 50 * MIB); /* with what is the glove's */
     box_is_well(t);
     assert_int_equal(t->end.oom_kills, 0);
 }

@@ -67,6 +67,21 @@ def test_glove_is_as_expected(living, host_user):
     compare("glove", found, host_user)
 
 
+def test_minder_is_as_expected(living, host_user):
+    """Only where runs have no groups; numbers of descriptors and limits as the glove's."""
+    if host_user is None:
+        assert living.minders == []
+        return
+    minder, = living.minders
+    found = posture.of(minder.pid)
+    found["descriptors"] = sorted(found["descriptors"].values())
+    found["limits"] = {"Max core file size": found["limits"]["Max core file size"].split()[0]}
+    del found["threads"]["SigBlk"], found["threads"]["SigIgn"]
+    compare("minder", found, host_user)
+    assert found["threads"]["CapEff"] == found["threads"]["CapPrm"] == ["kill"]
+    assert set(found["threads"]["CapBnd"]) | set(found["threads"]["CapInh"]) | set(found["threads"]["CapAmb"]) == set()
+
+
 def test_glove_cannot_be_read_by_its_own_uid(living):
     """Not dumpable: a process of the box's root with the glove's own three capabilities, put into
     the box's user namespace from the host, may not look at it."""

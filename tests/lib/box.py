@@ -197,7 +197,17 @@ class Living:
 
     @property
     def runs(self):
-        """Processes in the box but the glove, eldest first."""
+        """Processes in the box but the glove and its minders, eldest first."""
+        minders = {process.pid for process in self.minders}
+        return [process for process in self._inside() if process.pid not in minders]
+
+    @property
+    def minders(self):
+        """What the glove starts in front of a program that has no groups of its own."""
+        glove = self.glove
+        return [process for process in self._inside() if process.comm == "minder" and process.ppid == glove]
+
+    def _inside(self):
         inside = [p for p in self.below() if p.depth > 1 and p.inner_pid != 1]
         return sorted(inside, key=lambda process: process.start)
 
