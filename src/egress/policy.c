@@ -220,6 +220,11 @@ static int parse_rule(const char *text, struct net_rule *ret, struct gb_err *err
     name = ret->kind == NET_RULE_BELOW ? host + 2 : host;
     if (!net_name_clean(name, strlen(name), ret->name) || looks_like_address(ret->name))
         return fail_rule(err, text, "is neither a name nor an address");
+    /* "host", "all", "ful": words that somebody took for one of ours. */
+    if (ret->kind == NET_RULE_NAME && !strchr(ret->name, '.') && ret->port == 0)
+        return fail_rule(
+            err, text,
+            "is no word that is known here; a name without a dot needs its port, such as db:5432");
     return 0;
 }
 
@@ -234,6 +239,10 @@ static int parse_rules(char *text, struct net_policy *ret, struct gb_err *err)
         if (ret->n_rules == NET_RULES_MAX)
             return gb_fail(err, -E2BIG, GB_BLAME_CALLER, "--net: more than %d rules",
                            NET_RULES_MAX);
+        if (strcmp(rule, "full") == 0) {
+            ret->mode = NET_FULL;
+            continue;
+        }
         r = parse_rule(rule, &ret->rules[ret->n_rules], err);
         if (r < 0)
             return r;
@@ -250,9 +259,7 @@ int net_policy_parse(const char *text, struct net_policy *ret, struct gb_err *er
     *ret = (struct net_policy){ .mode = NET_NONE };
     if (strcmp(text, "none") == 0)
         return 0;
-    ret->mode = strcmp(text, "full") == 0 ? NET_FULL : NET_RULES;
-    if (ret->mode == NET_FULL)
-        return 0;
+    ret->mode = NET_RULES;
     copy = strdup(text);
     ret->rules = calloc(NET_RULES_MAX, sizeof(*ret->rules));
     r = copy && ret->rules ? parse_rules(copy, ret, err)

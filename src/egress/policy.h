@@ -2,9 +2,10 @@
 /* egress/policy.h - what a box may reach: names, ports, addresses.
  *
  *    none                                  nothing
- *    full                                  every name and every public address
- *    example.org  *.example.org:443        a name; all names below one; only on that port
- *    192.0.2.7:5432  10.1.0.0/16  [fd00::1]:80     addresses and ranges
+ *    full                                  every name and every public address; and what is listed
+ * besides example.org  *.example.org:443        a name; all names below one; only on that port
+ *    db:5432                               a name without a dot needs a port: it may be a typing
+ * error 192.0.2.7:5432  10.1.0.0/16  [fd00::1]:80     addresses and ranges
  *
  * Two questions are asked of a connection, and both must be answered with yes: may the *name* that
  * the program meant be reached on that port, and may the *address* be dialled to which the host

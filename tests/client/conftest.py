@@ -65,9 +65,10 @@ class Backend(NamedTuple):
     is_clean: Callable[[], bool]
 
 
-@pytest.fixture(scope="session", params=["native", "docker"])
+@pytest.fixture(scope="module", params=["native", "docker"])
 def engine(request):
-    """None, or a private Docker with an image that has a shell; there before the ledger looks."""
+    """None, or a private Docker with an image that has a shell; there before the ledger looks, and no
+    longer than its module: other tests count the processes that they leave."""
     if request.param == "native":
         yield None
         return
