@@ -10,11 +10,13 @@
 #include "base/fd.h"
 #include "trial.h"
 
-/* An event is sent when the program has written the word. */
+/* An event is sent, or something is typed, when the program has written the word. */
 struct cue {
     struct trial *trial;
     const char *word;
     struct box_event event;
+    const char *typed; /* instead of the event */
+    int input_fd;
     int pipe[2];
     bool is_given;
 };
@@ -40,6 +42,8 @@ static int watch_for_cue(void *user, int stream, const void *bytes, size_t len)
     if (cue->is_given || !strstr(s->text, cue->word))
         return 0;
     cue->is_given = true;
+    if (cue->typed)
+        return fd_write_full(cue->input_fd, cue->typed, strlen(cue->typed));
     return fd_write_full(cue->pipe[1], "!", 1);
 }
 
@@ -59,6 +63,7 @@ static void run_at(struct trial *t, const char *script, const char *words, struc
     spec.stdin_fd = input[0];
     if (cue) {
         assert_int_equal(pipe2(cue->pipe, O_CLOEXEC), 0);
+        cue->input_fd = input[1];
         events.fd = cue->pipe[0];
         spec.events = &events;
         spec.output = watch_for_cue;
@@ -96,9 +101,10 @@ static void what_is_typed_is_echoed_and_read(void **state)
 static void keys_are_signals(void **state)
 {
     struct trial *t = *state;
+    struct cue cue = { .trial = t, .word = "up", .typed = "\003" };
 
     trial_open(t);
-    run_at(t, "sleep 1000", "\003", NULL);
+    run_at(t, "echo up; exec sleep 1000", "", &cue);
     assert_int_equal(t->end.signo, SIGINT);
 }
 

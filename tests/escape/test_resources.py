@@ -119,7 +119,7 @@ MEMORY = 64 * MIB
 @pytest.mark.parametrize("name", ["anon", "shared", "populate", "brk", "huge", "mlock", "crowd", "stack",
                                   "stacks"])
 def test_R02_memory_ends_at_the_limit(load, name, host_user):
-    result = act(load, name, memory=MEMORY, timeout=20, as_user=host_user)
+    result = act(load, name, memory=MEMORY, timeout=60, as_user=host_user)
     assert (result.verdict, result.returncode, result.survivors) == ("memory", 137, 0), result
     assert "--memory" in result.hint, result
     # A run that has no group of its own is counted with its glove.

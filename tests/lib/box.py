@@ -204,8 +204,8 @@ class Living:
     @property
     def minders(self):
         """What the glove starts in front of a program that has no groups of its own."""
-        glove = self.glove
-        return [process for process in self._inside() if process.comm == "minder" and process.ppid == glove]
+        gloves = {process.pid for process in self.below() if process.depth > 1 and process.inner_pid == 1}
+        return [process for process in self._inside() if process.comm == "minder" and process.ppid in gloves]
 
     def _inside(self):
         inside = [p for p in self.below() if p.depth > 1 and p.inner_pid != 1]
