@@ -212,8 +212,6 @@ int program_prepare(const struct judge_spec *spec, struct program *ret,
         r = 0;
     if (r == 0 && rename_build(ret) < 0)
         r = judge_no_memory(err);
-    if (r == 0 && !*ret_summary)
-        ret->pool = trial_pool_new(ret->box.limits.wall_ms); /* it can do without */
     return r;
 }
 
@@ -488,6 +486,10 @@ static int find_cases(struct judging *j, struct gb_err *err)
     return r;
 }
 
+/* A box that is to serve again must be watched: that costs more than it saves where few cases come.
+ */
+#define SHARING_PAYS 8
+
 /* The check reads and the compiler compiles; Python has the one, others the other. */
 static int prepare(struct judging *j, struct gb_err *err)
 {
@@ -506,6 +508,8 @@ static int prepare(struct judging *j, struct gb_err *err)
     check_clear(&check);
     if (r == 0 && !report->summary)
         r = program_prepare(j->spec, &j->program, &report->diagnosis, &report->summary, err);
+    if (r == 0 && !report->summary && report->n_rows >= SHARING_PAYS)
+        j->program.pool = trial_pool_new(j->program.box.limits.wall_ms); /* it can do without */
     j->is_decided = report->summary != NULL;
     return r;
 }

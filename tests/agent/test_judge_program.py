@@ -117,17 +117,17 @@ print(bool(%s), input())
 @pytest.mark.parametrize("trace", TRACES)
 def test_no_case_sees_what_another_left(place, trace):
     found, left = TRACES[trace]
-    cases = [case(f"n{n}", {"stdout": f"False {n}"}, stdin=f"{n}\n") for n in range(3)]
+    cases = [case(f"n{n}", {"stdout": f"False {n}"}, stdin=f"{n}\n") for n in range(8)]
     report = judge_program(TRACING % (found, left), cases, jobs=1, inputs={"main.py.txt": "input"})
-    assert results(report) == {f"n{n}": "passed" for n in range(3)}, report
+    assert results(report) == {f"n{n}": "passed" for n in range(8)}, report
 
 
 # Which box it is: each has a file system of its own, made when it was.
 WHICH = "import os\nprint('box', os.stat('/workspace').st_ctime_ns)\n"
 
 
-def boxes_of(code):
-    cases = [case(f"n{n}", {"stdout": "x"}) for n in range(4)]
+def boxes_of(code, n_cases=8):
+    cases = [case(f"n{n}", {"stdout": "x"}) for n in range(n_cases)]
     report = judge_program(code, cases, jobs=1)
     return [row["detail"].split("box ")[1].split()[0] for row in report["tests"]]
 
@@ -136,19 +136,24 @@ def test_a_program_that_leaves_nothing_keeps_its_box(place):
     assert len(set(boxes_of(WHICH))) == 1
 
 
+def test_a_few_cases_have_a_box_each(place):
+    """Watching one would cost more."""
+    assert len(set(boxes_of(WHICH, 4))) == 4
+
+
 @pytest.mark.parametrize("more", ["open('/tmp/x', 'w')", "raise SystemExit(os.fork() and 0)"])
 def test_one_that_leaves_something_has_a_new_box_each_time(place, more):
-    assert len(set(boxes_of(WHICH + more + "\n"))) == 4
+    assert len(set(boxes_of(WHICH + more + "\n"))) == 8
 
 
 def test_a_killed_case_ends_its_box(place):
     code = WHICH + "import sys, time\nsys.stdout.flush()\ntime.sleep(60 if sys.argv[1:] else 0)\n"
     cases = [case("n0", {"stdout": "x"}), case("n1", {"stdout": "x"}, argv=["slow"], timeout=1),
-             case("n2", {"stdout": "x"})]
+             *[case(f"n{n}", {"stdout": "x"}) for n in range(2, 8)]]
     report = judge_program(code, cases, jobs=1)
-    first, slow, last = [row["detail"].split("box ")[1].split()[0] for row in report["tests"]]
-    assert results(report) == {"n0": "failed", "n1": "timeout", "n2": "failed"}
-    assert first == slow != last
+    first, slow, *others = [row["detail"].split("box ")[1].split()[0] for row in report["tests"]]
+    assert results(report) == {"n0": "failed", "n1": "timeout", **{f"n{n}": "failed" for n in range(2, 8)}}
+    assert first == slow and slow not in others
 
 
 def test_files_arguments_and_inputs_are_there(place):
