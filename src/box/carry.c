@@ -194,8 +194,12 @@ static void receive(struct conn *conn)
     uint8_t piece[PIECE];
     struct link *link = conn->carry->link;
     size_t room = link_channel_room(link, conn->in);
-    ssize_t n = recv(conn->fd, piece, room < sizeof(piece) ? room : sizeof(piece), MSG_DONTWAIT);
+    ssize_t n;
 
+    /* Nothing asked for is nothing read, and no end. */
+    if (room == 0)
+        return;
+    n = recv(conn->fd, piece, room < sizeof(piece) ? room : sizeof(piece), MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (n < 0) {

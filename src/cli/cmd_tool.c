@@ -5,11 +5,9 @@
  * 1 for a call that failed or was no request, 2 for a command line without a tool.
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/signalfd.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -22,6 +20,7 @@
 #include "conf/box_spec.h"
 #include "conf/environment.h"
 #include "conf/settings.h"
+#include "run/signals.h"
 #include "tool/tool.h"
 
 #define EXIT_DONE   0
@@ -122,21 +121,15 @@ static int run_options(const struct call *call, struct gb_err *err)
 /* Readable when a signal has come or the time of a call is up. */
 static int watch_open(struct gb_err *err)
 {
-    cleanup_close int signals = -1;
+    cleanup_close int signals = signals_open(err);
     cleanup_close int timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     cleanup_close int both = epoll_create1(EPOLL_CLOEXEC);
     struct itimerspec when = { .it_value = { .tv_sec = TOOL_CALL_MS / 1000 } };
     struct epoll_event event = { .events = EPOLLIN };
-    sigset_t set;
 
-    (void)sigemptyset(&set);
-    (void)sigaddset(&set, SIGINT);
-    (void)sigaddset(&set, SIGTERM);
-    (void)sigaddset(&set, SIGHUP);
-    (void)sigprocmask(SIG_BLOCK, &set, NULL);
-    (void)signal(SIGPIPE, SIG_IGN);
-    signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (signals < 0 || timer < 0 || both < 0 || timerfd_settime(timer, 0, &when, NULL) < 0 ||
+    if (signals < 0)
+        return signals;
+    if (timer < 0 || both < 0 || timerfd_settime(timer, 0, &when, NULL) < 0 ||
         epoll_ctl(both, EPOLL_CTL_ADD, signals, &event) < 0 ||
         epoll_ctl(both, EPOLL_CTL_ADD, timer, &event) < 0)
         return gb_fail_sys(err, "watching for signals");

@@ -40,11 +40,11 @@ static uint32_t next_ask(struct egress *egress)
 
 /* ---- tables --------------------------------------------------------------------------------- */
 
-static struct conn *conn_free(const struct egress *egress)
+static struct conn *conn_free(struct egress *egress)
 {
     for (size_t i = 0; i < CONNS_MAX; i++)
         if (egress->conns[i].state == CONN_FREE)
-            return (struct conn *)(uintptr_t)&egress->conns[i];
+            return &egress->conns[i];
     return NULL;
 }
 
@@ -64,17 +64,14 @@ static struct lookup *lookup_of(struct egress *egress, uint32_t ask)
     return NULL;
 }
 
-bool egress_wants_conn(const struct egress *egress)
+bool egress_wants_conn(struct egress *egress)
 {
     return egress->is_on && conn_free(egress);
 }
 
-bool egress_wants_lookup(const struct egress *egress)
+bool egress_wants_lookup(struct egress *egress)
 {
-    for (size_t i = 0; egress->is_on && i < LOOKUPS_MAX; i++)
-        if (egress->lookups[i].ask == 0)
-            return true;
-    return false;
+    return egress->is_on && lookup_of(egress, 0);
 }
 
 /* ---- names ---------------------------------------------------------------------------------- */

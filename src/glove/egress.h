@@ -68,8 +68,8 @@ struct egress {
 int egress_begin(struct egress *egress);
 
 /* May a new connection, a new question be taken now? */
-bool egress_wants_conn(const struct egress *egress);
-bool egress_wants_lookup(const struct egress *egress);
+bool egress_wants_conn(struct egress *egress);
+bool egress_wants_lookup(struct egress *egress);
 
 /* One that waits. */
 int egress_accept(struct glove *glove);

@@ -5,9 +5,7 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-#define FIRST    UINT32_C(0xc6120001) /* 198.18.0.1 */
-#define NET      UINT32_C(0xc6120000)
-#define NET_MASK UINT32_C(0xfffe0000)
+#define FIRST UINT32_C(0xc6120001) /* 198.18.0.1 */
 
 uint32_t names_give(struct names *names, const char *name)
 {
@@ -27,9 +25,4 @@ const char *names_find(const struct names *names, uint32_t address)
     uint32_t i = ntohl(address) - FIRST;
 
     return i < names->n ? names->all[i] : NULL;
-}
-
-bool names_is_ours(uint32_t address)
-{
-    return (ntohl(address) & NET_MASK) == NET;
 }

@@ -6,7 +6,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +23,3 @@ uint32_t names_give(struct names *names, const char *name);
 
 /* The name behind an address (network order).  NULL: it stands for none. */
 const char *names_find(const struct names *names, uint32_t address);
-
-/* Is it one of those that stand for names, given or not? */
-bool names_is_ours(uint32_t address);
