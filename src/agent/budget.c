@@ -21,10 +21,14 @@ static void count_text(uint64_t value, char text[static AMOUNT_SIZE])
     (void)snprintf(text, AMOUNT_SIZE, "%" PRIu64, value);
 }
 
+/* Cents; a few of them to a hundredth. */
 static void money_text(uint64_t micro, char text[static AMOUNT_SIZE])
 {
-    (void)snprintf(text, AMOUNT_SIZE, "$%" PRIu64 ".%02" PRIu64, micro / 1000000,
-                   micro % 1000000 / 10000);
+    if (micro % 10000 != 0 && micro < 100000)
+        (void)snprintf(text, AMOUNT_SIZE, "$%.4f", (double)micro / 1e6);
+    else
+        (void)snprintf(text, AMOUNT_SIZE, "$%" PRIu64 ".%02" PRIu64, micro / 1000000,
+                       micro % 1000000 / 10000);
 }
 
 static void time_text(uint64_t ms, char text[static AMOUNT_SIZE])

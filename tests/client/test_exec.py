@@ -308,8 +308,10 @@ def test_closing_a_stream_that_nobody_reads_ends_a_flood():
 
 
 def test_ctrl_c_ends_the_run_first(desk):
-    """The interpreter gets SIGINT alone; afterwards nothing of the run is there."""
-    code = ("import glovebox, sys\n"
+    """The interpreter gets SIGINT alone; afterwards nothing of the run is there.  Whoever started this
+    test in the background of a shell has SIGINT ignored for all of its children."""
+    code = ("import glovebox, signal, sys\n"
+            "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
             "try:\n"
             "    glovebox.exec(sys.argv[1], stdin='', workspace=sys.argv[2])\n"
             "except KeyboardInterrupt:\n"
