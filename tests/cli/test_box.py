@@ -28,7 +28,7 @@ def test_a_box_is_made_used_listed_and_removed(host_user):
     removed = kept.call("rm", name, as_user=host_user)
     assert (removed.returncode, removed.out, removed.err) == (0, b"", b""), removed
     assert kept.listed(as_user=host_user) == []
-    assert kept.keepers() == []
+    assert kept.no_keeper()
 
 
 def test_files_stay_between_runs(host_user):
@@ -148,7 +148,7 @@ def as_answer(result):
 ])
 def test_bad_input_is_one_line_and_nothing_is_started(place, words, part):
     calls.refused(calls.call(place, "box", *words), part)
-    assert kept.keepers() == []
+    assert kept.no_keeper()
 
 
 def test_without_a_place_to_remember_boxes(place, ordinary_user):
@@ -157,7 +157,7 @@ def test_without_a_place_to_remember_boxes(place, ordinary_user):
     done = subprocess.run([ordinary_user.binary, "box", "create"], env=env, capture_output=True, cwd="/",
                           timeout=60, **box.credentials(ordinary_user))
     calls.refused(done, "GLOVEBOX_STATE_DIR", code=125)
-    assert kept.keepers() == []
+    assert kept.no_keeper()
 
 
 # ---- users --------------------------------------------------------------------------------------
@@ -313,7 +313,7 @@ def test_a_place_whose_path_is_longer_than_a_sockets(place):
 def test_a_place_where_nothing_can_be_written(place, path):
     env = calls.environment(place, GLOVEBOX_STATE_DIR=path)
     calls.refused(calls.call(place, "box", "create", env=env), code=125 if len(path) < 100 else 2)
-    assert kept.keepers() == []
+    assert kept.no_keeper()
 
 
 def test_a_place_that_is_another_users(place, ordinary_user):
@@ -321,4 +321,4 @@ def test_a_place_that_is_another_users(place, ordinary_user):
     state.mkdir(mode=0o755)
     done = kept.call("create", as_user=ordinary_user, host_env={"GLOVEBOX_STATE_DIR": str(state)})
     assert done.returncode == 125 and b"Permission denied" in done.err, done
-    assert kept.keepers() == []
+    assert kept.no_keeper()

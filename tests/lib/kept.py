@@ -118,6 +118,11 @@ def keepers():
     return [p for p in host.descendants(os.getpid()) if p.comm == "glovebox-keeper"]
 
 
+def no_keeper(within_s=30):
+    """A keeper tells the end of its box, then ends itself."""
+    return host.until(lambda: not keepers(), within_s)
+
+
 def parts(keeper):
     """name -> process of what belongs to one keeper: itself, guard, glove."""
     found = {"keeper": keeper}
