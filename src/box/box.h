@@ -45,6 +45,10 @@ struct box_port {
     const char *host_port; /* "8080" */
 };
 
+/* Names of images: this machine's own, and the engine's where nobody has named one. */
+#define BOX_IMAGE_HOST   "host"
+#define BOX_IMAGE_DOCKER "python:3.11-slim"
+
 /* What a caller wants.  Strings and vectors are the caller's and must outlive box_open(). */
 struct box_spec {
     const char *backend;             /* name of a row in backends.c */

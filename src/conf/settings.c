@@ -165,13 +165,30 @@ static int finish_limits(struct settings *settings, struct gb_err *err)
     return limits_check(&settings->limits, err);
 }
 
+/* Containers do not show this machine: unless somebody names an image, they have the engine's. */
+static int finish_image(struct settings *settings, struct gb_err *err)
+{
+    struct setting *image = &settings->set[KEY_IMAGE];
+
+    if (settings->backend == BACKEND_DOCKER && image->origin.kind == ORIGIN_DEFAULT) {
+        char *text = strdup(BOX_IMAGE_DOCKER);
+
+        if (!text)
+            return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+        value_clear(&image->value);
+        image->value.text = text;
+    }
+    settings->image = image->value.text;
+    return 0;
+}
+
 int settings_finish(struct settings *settings, struct gb_err *err)
 {
     const struct setting *set = settings->set;
     wall_set require = (wall_set)set[KEY_REQUIRE].value.number;
+    int r;
 
     settings->backend = (enum backend_choice)set[KEY_BACKEND].value.number;
-    settings->image = set[KEY_IMAGE].value.text;
     settings->allow_missing = (wall_set)set[KEY_ALLOW_MISSING].value.number & ~require;
     settings->must_hold = WALLS_ALL & ~settings->allow_missing;
     settings->toolchains = (const char *const *)set[KEY_TOOLCHAINS].value.items;
@@ -185,7 +202,8 @@ int settings_finish(struct settings *settings, struct gb_err *err)
     settings->effort = (enum effort)set[KEY_EFFORT].value.number;
     settings->ask = (enum asking)set[KEY_ASK].value.number;
     settings->runs_dir = set[KEY_RUNS_DIR].value.text;
-    return finish_limits(settings, err);
+    r = finish_image(settings, err);
+    return r < 0 ? r : finish_limits(settings, err);
 }
 
 void settings_clear(struct settings *settings)
@@ -243,16 +261,16 @@ static int check_dir(const struct settings *settings, enum key_id id, struct gb_
 
 static int check_image(const struct settings *settings, struct gb_err *err)
 {
-    if (settings->backend == BACKEND_DOCKER && strcmp(settings->image, "host") == 0) {
+    if (settings->backend == BACKEND_DOCKER && strcmp(settings->image, BOX_IMAGE_HOST) == 0) {
         (void)gb_fail(err, -EINVAL, GB_BLAME_CALLER,
-                      "the docker backend needs an image" GB_REMEDY
-                      "name one that the engine has: --image python:3.11-slim");
-        return refuse(settings, KEY_BACKEND, err);
+                      "image '" BOX_IMAGE_HOST "': the docker backend has images of its engine "
+                      "only" GB_REMEDY "name one that it has: --image " BOX_IMAGE_DOCKER);
+        return refuse(settings, KEY_IMAGE, err);
     }
-    if (settings->backend != BACKEND_DOCKER && strcmp(settings->image, "host") != 0) {
+    if (settings->backend != BACKEND_DOCKER && strcmp(settings->image, BOX_IMAGE_HOST) != 0) {
         (void)gb_fail(err, -ENOSYS, GB_BLAME_CALLER,
-                      "image '%.100s': native boxes have only the image 'host'" GB_REMEDY
-                      "say --backend docker for others",
+                      "image '%.100s': native boxes have only the image '" BOX_IMAGE_HOST
+                      "'" GB_REMEDY "say --backend docker for others",
                       settings->image);
         return refuse(settings, KEY_IMAGE, err);
     }

@@ -21,8 +21,6 @@
 #define DEPENDENCIES_MAX 200
 #define DEPENDENCY_MAX   200
 #define RUN_MAX_MS       86400000 /* the longest that a run may take */
-#define IMAGE_HOST       "host"
-#define IMAGE_DEFAULT    "python:3.11-slim"
 
 /* ---- create_runtime_env --------------------------------------------------------------------- */
 
@@ -43,7 +41,7 @@ struct create_args {
 #define AT(field) offsetof(struct create_args, field)
 static const struct bind_field create_fields[] = {
     { "image", BIND_STR, AT(image),
-      .help = "Image; default: the configured one, or " IMAGE_DEFAULT " in a container." },
+      .help = "Image; default: the configured one, or " BOX_IMAGE_DOCKER " in a container." },
     { "dependencies", BIND_STRS, AT(dependencies),
       .help = "Packages to install; need network: true." },
     { "env_vars", BIND_PAIRS, AT(env_vars), .help = "Variables of every run." },
@@ -143,19 +141,20 @@ static int choose_image(const struct create_args *args, const struct box_ops *op
         return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "image name is required");
     if (args->image)
         box->image = args->image;
-    else if (!ops->shows_host && strcmp(box->image, IMAGE_HOST) == 0)
-        box->image = IMAGE_DEFAULT;
-    if (ops->shows_host == (strcmp(box->image, IMAGE_HOST) == 0))
+    else if (!ops->shows_host && strcmp(box->image, BOX_IMAGE_HOST) == 0)
+        box->image = BOX_IMAGE_DOCKER;
+    if (ops->shows_host == (strcmp(box->image, BOX_IMAGE_HOST) == 0))
         return 0;
     if (ops->shows_host)
         return gb_fail(err, -ENOTSUP, GB_BLAME_CALLER,
-                       "image '%.100s': backend '%s' has only the image '" IMAGE_HOST
-                       "', this machine's own programs" GB_REMEDY "say \"image\": \"" IMAGE_HOST
+                       "image '%.100s': backend '%s' has only the image '" BOX_IMAGE_HOST
+                       "', this machine's own programs" GB_REMEDY "say \"image\": \"" BOX_IMAGE_HOST
                        "\"",
                        box->image, ops->name);
     return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
-                   "image '" IMAGE_HOST "': backend '%s' has images of its engine only" GB_REMEDY
-                   "name one, such as \"" IMAGE_DEFAULT "\"",
+                   "image '" BOX_IMAGE_HOST
+                   "': backend '%s' has images of its engine only" GB_REMEDY
+                   "name one, such as \"" BOX_IMAGE_DOCKER "\"",
                    ops->name);
 }
 
@@ -208,7 +207,7 @@ static int tell_absent(int code, const char *image, struct gb_err *err)
 {
     char remedy[160];
 
-    if (code != -ENOENT || !err || strcmp(image, IMAGE_HOST) == 0)
+    if (code != -ENOENT || !err || strcmp(image, BOX_IMAGE_HOST) == 0)
         return code;
     (void)snprintf(remedy, sizeof(remedy), "fetch it first: pull_image {\"image\": \"%.100s\"}",
                    image);

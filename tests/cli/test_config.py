@@ -153,11 +153,15 @@ def test_disabled_refuses_with_the_place_that_said_so(place, section, message):
     refused(call(place, "exec", "a.py"), message, "--backend native", code=125)
 
 
-def test_docker_needs_an_image(place):
+def test_docker_has_an_image_though_nobody_names_one(place):  # S1-03
     put(place.cwd / "config/config.yaml", "tools: {code_execution: {sandbox: docker}}\n")
     put(place.cwd / "a.py", "print(1)\n")
-    refused(call(place, "exec", "a.py"), "the docker backend needs an image", "--image")
-    refused(call(place, "exec", "--backend=docker", "a.py"), "the docker backend needs an image")
+    assert settings(place)["image"] == {"value": "python:3.11-slim", "origin": "default"}
+    assert settings(place, GLOVEBOX_IMAGE="busybox")["image"]["value"] == "busybox"
+    nowhere = environment(place, DOCKER_HOST="unix:///nowhere/engine.sock")
+    refused(call(place, "exec", "a.py", env=nowhere), "no engine is running", code=125)
+    refused(call(place, "exec", "--image", "host", "a.py"),
+            "image 'host': the docker backend has images of its engine only", "--image")
 
 
 def test_what_show_prints_is_a_settings_file(place):

@@ -548,8 +548,18 @@ static void test_s1_layout_is_read(void **state) /* S1-03 */
 
     put(place, FOREIGN, "tools: {code_execution: {sandbox: docker}}\n");
     load_ok(place);
+    assert_int_equal(place->settings.backend, BACKEND_DOCKER);
+    assert_string_equal(place->settings.image, BOX_IMAGE_DOCKER);
+    assert_int_equal(settings_check(&place->settings, &place->err), 0);
+    put(place, USER, "image: busybox\n");
+    load_ok(place);
+    assert_string_equal(place->settings.image, "busybox");
+    put(place, USER, "image: host\n");
+    load_ok(place);
     assert_true(settings_check(&place->settings, &place->err) < 0);
-    expect_message(place, "config.yaml:1: the docker backend needs an image\nremedy: name one");
+    expect_message(place,
+                   "config.yaml:1: image 'host': the docker backend has images of its engine");
+    put(place, USER, "");
 
     put(place, FOREIGN, "tools:\n  code_execution:\n    sandbox: none\n");
     load_fails(place, "config/config.yaml:3: tools.code_execution.sandbox: 'none' cannot be used: "

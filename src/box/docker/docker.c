@@ -75,10 +75,10 @@ static int check_engine(const struct engine *engine, const struct box_spec *spec
 
 static int check_spec(const struct box_spec *spec, struct gb_err *err)
 {
-    if (!spec->image || !*spec->image || strcmp(spec->image, "host") == 0)
+    if (!spec->image || !*spec->image || strcmp(spec->image, BOX_IMAGE_HOST) == 0)
         return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
                        "the docker backend needs an image" GB_REMEDY
-                       "name one: --image python:3.11-slim");
+                       "name one: --image " BOX_IMAGE_DOCKER);
     if (spec->toolchains && *spec->toolchains)
         return gb_fail(
             err, -EINVAL, GB_BLAME_CALLER,
