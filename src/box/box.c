@@ -40,6 +40,7 @@ struct box {
     const struct box_ops *ops;
     const struct box_spec *spec; /* until it is settled */
     int settled;                 /* 0: not yet, 1: it stands, negative: it does not */
+    bool is_attached; /* it was here before this process, and has what others left in it */
     wall_set without;
     uint64_t ready_ns;
     uint32_t setup_seq;
@@ -66,6 +67,11 @@ struct receipt *box_receipt_edit(struct box *box)
 const struct receipt *box_receipt(const struct box *box)
 {
     return &box->receipt;
+}
+
+bool box_is_attached(const struct box *box)
+{
+    return box->is_attached;
 }
 
 wall_set box_without(const struct box *box)
@@ -511,6 +517,7 @@ int box_attach(const struct box_kept *kept, int fd, struct box **ret, struct box
         return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for a box");
     box->ops = ops;
     box->settled = 1;
+    box->is_attached = true;
     box->receipt = kept->receipt;
     r = attach(box, kept, &welcome, take_fd(&owned), fds, n_fds, err);
     if (r < 0) {

@@ -375,4 +375,7 @@ uint32_t box_run_seq(const struct box *box); /* what the link calls the run that
 void box_set_run_seq(struct box *box, uint32_t seq);
 wall_set box_without(const struct box *box); /* walls to leave out, because they failed before */
 const struct box_ops *box_ops_of(const struct box *box);
+
+/* Came it from box_attach()? */
+bool box_is_attached(const struct box *box);
 void box_set_path(struct box *box, char *path); /* takes it over */

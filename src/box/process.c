@@ -20,6 +20,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/num.h"
 #include "box/box.h"
 #include "box/link.h"
 #include "wire/msg.h"
@@ -483,6 +484,28 @@ static void note_wall(struct process *p, uint64_t asked_ns)
     p->end->wall_ns = ended_ns > p->started_ns ? ended_ns - p->started_ns : 0;
 }
 
+/* Files lie in memory and outlive their program: one that finds less than half of its own would die
+ * of what others have left, again and again (R03). */
+static int check_memory_left(struct box *box, const struct limits *run, struct gb_err *err)
+{
+    uint64_t whole = box_receipt(box)->limits.memory_bytes;
+    char files_text[NUM_TEXT_MAX];
+    char whole_text[NUM_TEXT_MAX];
+    struct box_usage usage;
+    struct gb_err ignored = { 0 };
+
+    /* What nobody counts is not limited either, and a box that is lost is told of by the run. */
+    if (!box_is_attached(box) || box_usage(box, &usage, &ignored) < 0)
+        return 0;
+    if (usage.memory_files <= whole && whole - usage.memory_files >= run->memory_bytes / 2)
+        return 0;
+    return gb_fail(err, -ENOSPC, GB_BLAME_HOST,
+                   "files take %s of the box's %s of memory, which leaves a program less than half "
+                   "of its own" GB_REMEDY "remove files (glovebox box rmfile BOX PATH), or make a "
+                   "box with more --memory",
+                   num_size_text(usage.memory_files, files_text), num_size_text(whole, whole_text));
+}
+
 int box_run(struct box *box, const struct box_run_spec *spec, struct box_run_end *ret,
             struct gb_err *err)
 {
@@ -494,6 +517,9 @@ int box_run(struct box *box, const struct box_run_spec *spec, struct box_run_end
     int r;
 
     *ret = (struct box_run_end){ .disk_free = UINT64_MAX, .inodes_free = UINT64_MAX };
+    r = check_memory_left(box, &spec->limits, err);
+    if (r < 0)
+        return r;
     r = open_channels(&p, err);
     if (r < 0) {
         close_channels(&p);

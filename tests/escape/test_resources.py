@@ -6,6 +6,7 @@ must be back.
 """
 import concurrent.futures
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -16,7 +17,7 @@ from pathlib import Path
 import pytest
 
 import sheet as sheets
-from lib import box, host, pace
+from lib import box, host, kept, pace
 
 LOAD = Path(__file__).parent / "load" / "load.c"
 MIB = 1 << 20
@@ -205,6 +206,40 @@ def test_R03_shared_memory_files_have_a_cap_of_their_own():
     result = box.run("head -c 1000m /dev/zero >/dev/shm/f", language="sh", memory="2g", disk="100m")
     assert result.verdict in ("nonzero", "disk", "memory"), result
     assert result.memory_peak_bytes <= 600 * MIB, result
+
+
+# In each of these, half of the box's memory and more is files when the program has ended.
+HOLDERS = {
+    "workspace": "head -c 80m /dev/zero >f",
+    "tmp": "head -c 80m /dev/zero >/tmp/f",
+    "both": "head -c 40m /dev/zero >f; head -c 40m /dev/zero >/tmp/f",
+}
+
+
+@pytest.mark.parametrize("name", HOLDERS)
+def test_R03_a_live_box_that_is_full_of_files_refuses_runs_until_there_is_room(name):
+    """Not one run after another that dies of what the first one left."""
+    with kept.made("--memory", "128m", "--disk", "100m") as full:
+        assert kept.sh(full, HOLDERS[name]).exit_code == 0
+        for _ in range(5):
+            refused = kept.sh(full, "echo started")
+            assert (refused.returncode, refused.stdout) == (125, ""), refused
+            message = refused.error["message"]
+            assert re.search(r"files take 8[0-9.]+ MiB of the box's 128 MiB", message), refused
+            assert "rmfile" in refused.error["remedy"] and "--memory" in refused.error["remedy"]
+        small = kept.sh(full, "echo small", "--memory", "32m")
+        assert (small.verdict, small.stdout) == ("ok", "small\n"), small
+        for path in ("/workspace/f", "/tmp/f"):
+            kept.call("rmfile", full, path)
+        for _ in range(5):
+            assert kept.sh(full, "echo again").stdout == "again\n"
+
+
+def test_R03_files_of_half_the_memory_are_no_reason():
+    with kept.made("--memory", "128m", "--disk", "100m") as half:
+        for _ in range(5):
+            done = kept.sh(half, "head -c 60m /dev/zero >f; cat f | wc -c")
+            assert (done.verdict, done.stdout) == ("ok", f"{60 << 20}\n"), done
 
 
 # ---- R04: the kernel's own memory ---------------------------------------------------------------

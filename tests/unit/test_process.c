@@ -22,7 +22,28 @@ struct box {
     unsigned killed;
     unsigned closed;
     int close_result;
+    bool is_attached;
+    uint64_t files; /* bytes that lie in its memory; UINT64_MAX: nobody counts them */
+    struct receipt receipt;
 };
+
+bool box_is_attached(const struct box *box)
+{
+    return box->is_attached;
+}
+
+const struct receipt *box_receipt(const struct box *box)
+{
+    return &box->receipt;
+}
+
+int box_usage(struct box *box, struct box_usage *ret, struct gb_err *err)
+{
+    if (box->files == UINT64_MAX)
+        return gb_fail(err, -ENOTSUP, GB_BLAME_HOST, "nothing is counted");
+    *ret = (struct box_usage){ .memory_files = box->files };
+    return 0;
+}
 
 struct link *box_link(struct box *box)
 {
@@ -146,6 +167,7 @@ static void run_prepare(struct run *run)
         .user = run,
     };
     run->spec.limits.wall_ms = 5000;
+    run->box.receipt.limits = limits_default();
 }
 
 static int play(struct run *run, void (*script)(struct evil *evil))
@@ -195,6 +217,59 @@ static void an_honest_glove_is_believed(void **state)
     assert_string_equal(run.text[1], "output");
     assert_string_equal(run.text[2], "err");
     assert_int_equal(run.end.output_bytes[1], 6);
+}
+
+/* ---- memory that is taken already (R03) ----------------------------------------------------- */
+
+static void no_script(struct evil *evil)
+{
+    (void)evil;
+}
+
+static void a_box_full_of_files_is_refused_before_anything_is_opened(void **state)
+{
+    struct run run;
+    struct gb_err err = { 0 };
+
+    (void)state;
+    run_prepare(&run);
+    run.box.is_attached = true;
+    run.box.receipt.limits.memory_bytes = 64 << 20;
+    run.spec.limits.memory_bytes = 64 << 20;
+    for (uint64_t files = (32 << 20) + 1; files < 80 << 20; files += 8 << 20) {
+        run.box.files = files;
+        assert_int_equal(box_run(&run.box, &run.spec, &run.end, &err), -ENOSPC);
+    }
+    run.box.files = 48 << 20;
+    assert_int_equal(box_run(&run.box, &run.spec, &run.end, &err), -ENOSPC);
+    assert_non_null(strstr(err.msg, "48 MiB of the box's 64 MiB"));
+    assert_non_null(strstr(gb_err_remedy(&err), "rmfile"));
+    assert_non_null(strstr(gb_err_remedy(&err), "--memory"));
+    assert_int_equal(run.box.opened, 0);
+    evil_begin(&run.box.evil, no_script);
+    evil_end(&run.box.evil);
+}
+
+static void check_enough(bool is_attached, uint64_t files, uint64_t own)
+{
+    struct run run;
+
+    run_prepare(&run);
+    run.box.is_attached = is_attached;
+    run.box.files = files;
+    run.box.receipt.limits.memory_bytes = 64 << 20;
+    run.spec.limits.memory_bytes = own;
+    assert_int_equal(play(&run, honest), 0);
+}
+
+static void half_of_its_memory_is_enough_for_a_run(void **state)
+{
+    (void)state;
+    check_enough(true, 0, 64 << 20);
+    check_enough(true, 32 << 20, 64 << 20);
+    check_enough(true, 48 << 20, 32 << 20); /* a smaller run needs less */
+    check_enough(true, UINT64_MAX, 64 << 20);
+    check_enough(false, 60 << 20, 64 << 20); /* the steps of one request share what they leave */
 }
 
 static void not_found(struct evil *evil)
@@ -518,6 +593,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_honest_glove_is_believed),
+        cmocka_unit_test(a_box_full_of_files_is_refused_before_anything_is_opened),
+        cmocka_unit_test(half_of_its_memory_is_enough_for_a_run),
         cmocka_unit_test(a_program_that_cannot_start_is_a_result_and_a_glove_that_cannot_is_not),
         cmocka_unit_test(an_end_without_a_beginning_ends_it),
         cmocka_unit_test(the_first_end_of_the_run_counts_and_no_others),
