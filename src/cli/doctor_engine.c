@@ -61,7 +61,7 @@ static int look(struct doctor_host *host, const struct box_engine *wish, struct 
     host->can_docker = !lack;
     (void)snprintf(host->docker, sizeof(host->docker), "%s %.40s at %.120s: %s",
                    engine_is_podman(engine) ? "Podman" : "Docker", info.version, endpoint.shown,
-                   lack ? lack : "boxes can be made (--backend docker --image NAME)");
+                   lack ? lack : "boxes can be made (--backend docker)");
     return 0;
 }
 

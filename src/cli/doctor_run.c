@@ -96,14 +96,29 @@ static int undelegate(const char *user, struct gb_err *err)
 struct report {
     const struct settings *settings;
     struct native_survey survey;
-    wall_set broken; /* missing, and the settings do not allow it */
+    wall_set broken; /* missing, and the settings do not allow it; of native boxes */
     struct doctor_host host;
+    struct gb_err refusal; /* of the docker backend, when that is the one; or code 0 */
 };
 
+/* Only the backend that boxes will be made by is judged; the rest is told. */
 static bool is_fit(const struct report *report)
 {
-    return report->settings->backend != BACKEND_DISABLED && !report->broken &&
-           !report->survey.trouble.code;
+    switch (report->settings->backend) {
+    case BACKEND_NATIVE:
+        return !report->broken && !report->survey.trouble.code;
+    case BACKEND_DOCKER:
+        return report->host.can_docker && !report->refusal.code;
+    case BACKEND_DISABLED:
+        break;
+    }
+    return false;
+}
+
+/* Why that backend makes no box, when it is no wall's fault; or code 0. */
+static const struct gb_err *trouble_of(const struct report *report)
+{
+    return report->settings->backend == BACKEND_DOCKER ? &report->refusal : &report->survey.trouble;
 }
 
 static void json_trouble(struct json_writer *w, const struct gb_err *trouble)
@@ -160,13 +175,14 @@ static int report_json(const struct report *report, struct gb_err *err)
 
     json_writer_init(&w, &text, true);
     json_object_begin(&w, NULL);
+    json_put_u64(&w, "schema", 1);
     json_put_bool(&w, "ok", is_fit(report));
     json_put_str(&w, "backend", backend_choice_name(report->settings->backend));
     json_put_str(&w, "user", geteuid() == 0 ? "root" : "ordinary");
     json_put_str(&w, "groups", report->survey.layout);
     json_put_bool(&w, "groups_of_runs", report->survey.groups_runs);
     json_put_u64(&w, "landlock", report->survey.landlock);
-    json_trouble(&w, &report->survey.trouble);
+    json_trouble(&w, trouble_of(report));
     json_walls(&w, report);
     json_programs(&w, report);
     json_object_begin(&w, "docker");
@@ -205,7 +221,7 @@ static void text_walls(struct buf *text, const struct term *term, const struct r
 {
     char remedy[WALL_REMEDY_MAX];
 
-    (void)buf_printf(text, "%sWalls%s\n", term_on(term, TERM_BOLD), term_off(term));
+    (void)buf_printf(text, "%sWalls of native boxes%s\n", term_on(term, TERM_BOLD), term_off(term));
     for (enum wall wall = 0; wall < N_WALLS; wall++) {
         bool is_missing = report->survey.missing & 1u << wall;
         bool is_broken = report->broken & 1u << wall;
@@ -250,7 +266,7 @@ static int report_text(const struct report *report, struct gb_err *err)
                      backend_choice_name(report->settings->backend), report->survey.layout,
                      report->survey.groups_runs ? "" : " (runs are counted with their box)",
                      report->survey.landlock, geteuid() == 0 ? "root" : "an ordinary user");
-    text_trouble(&text, &term, &report->survey.trouble);
+    text_trouble(&text, &term, trouble_of(report));
     text_walls(&text, &term, report);
     text_programs(&text, &term, report);
     (void)buf_printf(&text, "%sDocker%s %s\n", term_on(&term, TERM_BOLD), term_off(&term),
@@ -266,6 +282,19 @@ static int report_text(const struct report *report, struct gb_err *err)
                          : "This machine cannot make boxes as they are asked for.",
                      term_off(&term));
     return command_print(&text, err);
+}
+
+static void look(struct report *report, const struct box_spec *spec)
+{
+    const struct settings *settings = report->settings;
+
+    native_survey(spec, &report->survey);
+    if (settings->backend == BACKEND_DOCKER)
+        (void)box_docker.probe(spec, &report->refusal); /* told and judged from there */
+    else
+        report->broken = report->survey.missing & settings->must_hold;
+    doctor_host_look(&report->host, settings->toolchains, environ);
+    doctor_engine_look(&report->host, spec->engine);
 }
 
 int doctor_run(const struct doctor_args *args, const struct settings *settings, struct gb_err *err)
@@ -284,10 +313,7 @@ int doctor_run(const struct doctor_args *args, const struct settings *settings, 
     if (!report)
         return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory");
     report->settings = settings;
-    native_survey(&spec, &report->survey);
-    report->broken = report->survey.missing & settings->must_hold;
-    doctor_host_look(&report->host, settings->toolchains, environ);
-    doctor_engine_look(&report->host, spec.engine);
+    look(report, &spec);
     r = args->is_json ? report_json(report, err) : report_text(report, err);
     if (r == 0)
         r = is_fit(report) ? 0 : 1;

@@ -14,7 +14,7 @@ import tempfile
 
 import pytest
 
-from lib import box, host, place as places
+from lib import box, host, lacking, place as places
 
 WALLS = ("user_ns uid_range mount pid net ipc uts cgroup_ns seccomp landlock caps memory cpu pids disk "
          "kill").split()
@@ -315,36 +315,8 @@ def test_the_user_cannot_widen_what_root_delegated(ordinary_user):
 
 # ---- a kernel that refuses ----------------------------------------------------------------------
 
-# Root of a user namespace in which every id is itself, and one setting of the kernel is lowered: what
-# remains is a machine that lacks this one thing.
-NESTED = """
-import ctypes, os, sys
-NEWUSER, NEWNS = 0x10000000, 0x20000
-libc = ctypes.CDLL(None)
-go_read, go_write = os.pipe()
-done_read, done_write = os.pipe()
-pid = os.fork()
-if pid == 0:
-    if libc.unshare(NEWUSER | NEWNS) != 0:
-        os._exit(99)
-    os.write(done_write, b"x")
-    os.read(go_read, 1)
-    os.setresgid(0, 0, 0)
-    os.setresuid(0, 0, 0)
-    with open("/proc/sys/user/" + sys.argv[1], "w") as knob:
-        knob.write(sys.argv[2])
-    os.execv(sys.argv[3], sys.argv[3:])
-os.read(done_read, 1)
-for name in ("uid_map", "gid_map"):
-    with open(f"/proc/{pid}/{name}", "w") as map:
-        map.write("0 0 4294967295")
-os.write(go_write, b"x")
-sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
-"""
-
-
 def limited(setting, value, *words):
-    return box.run_words(["/usr/bin/python3", "-c", NESTED, setting, str(value), str(places.binary()), *words])
+    return box.run_words(lacking.without_namespaces(setting, value, places.binary(), *words))
 
 
 NAMESPACES = {"user": "user_ns", "mnt": "mount", "pid": "pid", "net": "net", "ipc": "ipc", "uts": "uts",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lib import box, engines, host, kept, pace, place
+from lib import box, engines, host, kept, lacking, pace, place
 
 CLIENT_DEATHS = 10
 PARALLEL = pace.count(20, 100)
@@ -281,6 +281,34 @@ def test_a_full_disk_of_the_engine_is_an_error_and_leaves_nothing(make_docker):
 
 def doctor(**host_env):
     return box.run_words([str(place.binary()), "doctor", "--json"], host_env=host_env).document
+
+
+NOWHERE = {"DOCKER_HOST": "unix:///nowhere/engine.sock"}
+
+
+def test_doctor_judges_the_backend_that_boxes_are_made_by(docker):
+    words = [str(place.binary()), "doctor", "--backend", "docker"]
+    fit = box.run_words([*words, "--json"], host_env=docker.environment)
+    assert (fit.returncode, fit.document["ok"], fit.document["backend"]) == (0, True, "docker"), fit
+    assert "error" not in fit.document
+    unfit = box.run_words([*words, "--json"], host_env=NOWHERE)
+    assert (unfit.returncode, unfit.document["ok"]) == (1, False), unfit
+    assert "no engine is running" in unfit.document["error"]["message"], unfit
+    assert all(wall["ok"] for wall in unfit.document["walls"].values()), "native boxes could be made"
+    text = box.run_words(words, host_env=NOWHERE)
+    assert text.returncode == 1 and b"No box could be tried" in text.out, text
+    # One that every wall is asked of is none that an engine makes.
+    strict = box.run_words([*words, "--json"], host_env={**docker.environment, "GLOVEBOX_REQUIRE": "user_ns"})
+    assert strict.returncode == 1 and "user_ns" in strict.document["error"]["message"], strict
+
+
+def test_doctor_does_not_mind_native_walls_where_boxes_are_containers(docker):
+    lame = lacking.without_namespaces("max_net_namespaces", 0, place.binary(), "doctor", "--json", "--backend")
+    as_native = box.run_words([*lame, "native"], host_env=docker.environment)
+    assert (as_native.returncode, as_native.document["walls"]["net"]["ok"]) == (1, False), as_native
+    as_container = box.run_words([*lame, "docker"], host_env=docker.environment)
+    assert (as_container.returncode, as_container.document["ok"]) == (0, True), as_container
+    assert as_container.document["walls"]["net"]["ok"] is False, "told all the same"
 
 
 def test_doctor_says_whether_boxes_can_be_made_on_the_engine(docker):
