@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/fd.h"
+#include "box/native/v2_parent.h"
 
 #define TOP "/sys/fs/cgroup"
 
@@ -95,13 +96,14 @@ static void add(struct hierarchies *h, const char *controller, enum wall wall, b
 
 /* ---- parents that are not root's ------------------------------------------------------------ */
 
-static void delegated_dir(const char *tree, uid_t uid, char dir[static GROUP_DIR_SIZE])
+void group_delegated_dir(const char *tree, uid_t uid, char dir[static GROUP_DIR_SIZE])
 {
     (void)snprintf(dir, GROUP_DIR_SIZE, "%s/glovebox-user-%u", tree, (unsigned)uid);
 }
 
-/* The path of the present group in a tree ("" names v2's line), from /proc/self/cgroup. */
-static bool present_dir(const char *tree, const char *controller, char dir[static GROUP_DIR_SIZE])
+/* The path of the present group in the tree of a controller ("" names v2's line), from
+ * /proc/self/cgroup. */
+static bool present_path(const char *controller, char ret[static GROUP_DIR_SIZE])
 {
     char text[8192];
     char *save = NULL;
@@ -117,12 +119,20 @@ static bool present_dir(const char *tree, const char *controller, char dir[stati
             continue;
         *path++ = '\0';
         if (!list[1] && !controller[0])
-            return snprintf(dir, GROUP_DIR_SIZE, "%s%s", tree, path) < GROUP_DIR_SIZE;
+            return snprintf(ret, GROUP_DIR_SIZE, "%s", path) < GROUP_DIR_SIZE;
         for (char *name = strtok_r(list + 1, ",", &names); name; name = strtok_r(NULL, ",", &names))
             if (strcmp(name, controller) == 0)
-                return snprintf(dir, GROUP_DIR_SIZE, "%s%s", tree, path) < GROUP_DIR_SIZE;
+                return snprintf(ret, GROUP_DIR_SIZE, "%s", path) < GROUP_DIR_SIZE;
     }
     return false;
+}
+
+static bool present_dir(const char *tree, const char *controller, char dir[static GROUP_DIR_SIZE])
+{
+    char path[GROUP_DIR_SIZE];
+
+    return present_path(controller, path) &&
+           snprintf(dir, GROUP_DIR_SIZE, "%s%s", tree, path) < GROUP_DIR_SIZE;
 }
 
 static bool is_ours(const char *dir)
@@ -130,13 +140,14 @@ static bool is_ours(const char *dir)
     return access(dir, W_OK) == 0;
 }
 
-/* The directory to make a box's group in; false when there is none with the right to. */
+/* The directory of a v1 tree to make a box's group in; false when there is none with the right to.
+ */
 static bool find_parent(const char *tree, const char *controller, uid_t uid,
                         char dir[static GROUP_DIR_SIZE])
 {
     if (uid == 0)
         return snprintf(dir, GROUP_DIR_SIZE, "%s", tree) < GROUP_DIR_SIZE && is_ours(dir);
-    delegated_dir(tree, uid, dir);
+    group_delegated_dir(tree, uid, dir);
     return is_ours(dir) || (present_dir(tree, controller, dir) && is_ours(dir));
 }
 
@@ -189,26 +200,71 @@ static bool has_word(const char *text, const char *word)
     return false;
 }
 
+static const char *const v2_controllers[] = { "memory", "pids", "cpu", NULL };
+
+static bool passes_on(const char *dir, const char *controller)
+{
+    char path[GROUP_DIR_SIZE + 32];
+    char text[256];
+
+    (void)snprintf(path, sizeof(path), "%s/cgroup.subtree_control", dir);
+    return fd_read_text(AT_FDCWD, path, text, sizeof(text)) >= 0 && has_word(text, controller);
+}
+
+static bool passes_all_on(const char *dir)
+{
+    for (const char *const *name = v2_controllers; *name; name++)
+        if (!passes_on(dir, *name))
+            return false;
+    return true;
+}
+
+/* The group to make boxes in, as far as possible with controllers to pass on; *ret_error is why
+ * not.  false: no right to. */
+static bool find_v2_parent(uid_t uid, char dir[static GROUP_DIR_SIZE], int *ret_error)
+{
+    char present[GROUP_DIR_SIZE];
+    bool is_present = false;
+
+    *ret_error = 0;
+    if (!present_path("", present) || !v2_parent_choose(TOP, present, uid, dir, &is_present) ||
+        !is_ours(dir))
+        return false;
+    if (!passes_all_on(dir))
+        *ret_error = v2_parent_enable(dir, is_present, v2_controllers);
+    return true;
+}
+
+void hierarchies_prepare(uid_t uid)
+{
+    char dir[GROUP_DIR_SIZE];
+    int ignored;
+
+    if (is_fs(TOP, CGROUP2_SUPER_MAGIC))
+        (void)find_v2_parent(uid, dir, &ignored);
+}
+
 /* Children have a controller only if the parent passes it on. */
 static void find_v2(uid_t uid, struct hierarchies *h)
 {
     char dir[GROUP_DIR_SIZE];
-    char path[GROUP_DIR_SIZE + 32];
-    char text[256];
+    char reason[100] = "the group does not pass on this controller";
+    int error;
 
-    if (!find_parent(TOP, "", uid, dir)) {
+    if (!find_v2_parent(uid, dir, &error)) {
         for (size_t i = 0; i < N_ELEMENTS(controllers); i++)
             miss(h, controllers[i].wall, no_right, TOP);
         return;
     }
-    (void)snprintf(path, sizeof(path), "%s/cgroup.subtree_control", dir);
-    (void)fd_write_text(AT_FDCWD, path, "+memory +pids +cpu");
-    if (fd_read_text(AT_FDCWD, path, text, sizeof(text)) < 0)
-        text[0] = '\0';
+    if (error < 0)
+        (void)snprintf(reason, sizeof(reason), "the group does not pass on this controller: %s",
+                       error == -EBUSY    ? "other processes are in it"
+                       : error == -ENOENT ? "it has none"
+                                          : strerror(-error));
     for (size_t i = 0; i < N_ELEMENTS(controllers); i++)
         if (strcmp(controllers[i].controller, "cpuacct") != 0 &&
-            !has_word(text, controllers[i].controller))
-            miss(h, controllers[i].wall, "the group does not pass on this controller", dir);
+            !passes_on(dir, controllers[i].controller))
+            miss(h, controllers[i].wall, reason, dir);
     add(h, "", WALL_KILL, true, dir);
     h->can_group_runs = true;
 }
@@ -274,7 +330,7 @@ int hierarchies_delegate(uid_t uid, gid_t gid, char *where, size_t size, struct 
     for (size_t i = 0; i < h.n; i++) {
         int r;
 
-        delegated_dir(h.items[i].dir, uid, dir);
+        group_delegated_dir(h.items[i].dir, uid, dir);
         r = hand_over(dir, uid, gid, h.items[i].is_v2, err);
         if (r < 0)
             return r;
@@ -315,7 +371,7 @@ int hierarchies_undelegate(uid_t uid, unsigned *ret_n, struct gb_err *err)
     for (size_t i = 0; i < h.n; i++) {
         int r;
 
-        delegated_dir(h.items[i].dir, uid, dir);
+        group_delegated_dir(h.items[i].dir, uid, dir);
         r = remove_below(AT_FDCWD, dir, 0);
         if (r == -EBUSY)
             return gb_fail(

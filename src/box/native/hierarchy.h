@@ -3,8 +3,8 @@
  *
  * Three layouts: v1 (one tree a controller), hybrid (v1 controllers and a v2 tree that has none but
  * kills, freezes and counts CPU time), v2 (one tree).  Root makes groups at the top of each tree.
- * Anybody else needs a parent that is theirs: the present group where it is writable, else the one
- * that `glovebox doctor --delegate` made for them.
+ * Anybody else needs a parent that is theirs: in v1 trees the one that `glovebox doctor --delegate`
+ * made for them, else the present group where it is writable; in a v2 tree see v2_parent.h.
  */
 #pragma once
 
@@ -46,7 +46,14 @@ struct hierarchies {
     char reasons[N_WALLS][160]; /* of those */
 };
 
+/* On a v2 host this process may step aside, into a leaf of its present group (v2_parent.h). */
 void hierarchies_find(uid_t uid, struct hierarchies *ret);
+
+/* Does that at once: before a child is started that would stay in the group. */
+void hierarchies_prepare(uid_t uid);
+
+/* Where `doctor --delegate` puts a user's groups in a tree. */
+void group_delegated_dir(const char *tree, uid_t uid, char dir[static GROUP_DIR_SIZE]);
 
 /* "v1", "hybrid", "v2", "none". */
 const char *layout_name(enum group_layout layout);

@@ -203,6 +203,7 @@ static int launch(struct native *native, const struct box_spec *spec, struct gb_
     int r;
 
     native->spawn = (struct spawn)SPAWN_INIT;
+    hierarchies_prepare(geteuid());
     r = spawn_slots(spec->run_dir, &native->spawn, err);
     return r < 0 ? r : spawn_launch(&native->spawn, spec->will_live_on, err);
 }
