@@ -49,6 +49,13 @@ struct box_port {
 #define BOX_IMAGE_HOST   "host"
 #define BOX_IMAGE_DOCKER "python:3.11-slim"
 
+/* A tree of the host's that is shown elsewhere in the box, read-only. */
+struct box_layer {
+    const char *source; /* absolute and clean, of plain files alone; NULL ends a list */
+    const char *target; /* absolute and clean, in no place of the box's own but below /etc */
+    const char *bin;    /* a directory for PATH, before all others; NULL */
+};
+
 /* What a caller wants.  Strings and vectors are the caller's and must outlive box_open(). */
 struct box_spec {
     const char *backend;             /* name of a row in backends.c */
@@ -56,19 +63,20 @@ struct box_spec {
     const char *image;               /* NULL and "host": this machine's own */
     const struct box_engine *engine; /* docker: never NULL */
     struct limits limits;
-    wall_set may_miss;             /* walls that the operator can do without */
-    const char *const *toolchains; /* host trees to show; NULL-terminated, may be NULL */
-    bool shows_groups;             /* /sys/fs/cgroup for runtimes that read their limits */
-    bool will_live_on;             /* it will be kept: nothing of it is a child of this process */
-    const char *workdir;           /* made if it is not there; below a writable place */
-    const char *run_dir;           /* native: where the slots are; docker: whose containers */
-    uint32_t uid_base;             /* native, as root: first id of boxes */
-    uint64_t ttl_ms;               /* the box ends by itself so long after its start; 0: never */
-    const struct box_file *seed;   /* a small file for the working directory, or NULL */
-    bool has_network;              /* the engine's own bridge, in place of the wall `net` */
-    const struct box_port *ports;  /* with has_network; may be NULL */
-    const struct carry_spec *net;  /* what its programs may reach; NULL: nothing */
-    int *ret_broken;               /* may be NULL; told on failure: the wall it was, or -1 */
+    wall_set may_miss;              /* walls that the operator can do without */
+    const char *const *toolchains;  /* host trees to show; NULL-terminated, may be NULL */
+    const struct box_layer *layers; /* native; may be NULL */
+    bool shows_groups;              /* /sys/fs/cgroup for runtimes that read their limits */
+    bool will_live_on;              /* it will be kept: nothing of it is a child of this process */
+    const char *workdir;            /* made if it is not there; below a writable place */
+    const char *run_dir;            /* native: where the slots are; docker: whose containers */
+    uint32_t uid_base;              /* native, as root: first id of boxes */
+    uint64_t ttl_ms;                /* the box ends by itself so long after its start; 0: never */
+    const struct box_file *seed;    /* a small file for the working directory, or NULL */
+    bool has_network;               /* the engine's own bridge, in place of the wall `net` */
+    const struct box_port *ports;   /* with has_network; may be NULL */
+    const struct carry_spec *net;   /* what its programs may reach; NULL: nothing */
+    int *ret_broken;                /* may be NULL; told on failure: the wall it was, or -1 */
 };
 
 /* A seed's contents lie in memory and are not larger than this. */

@@ -14,6 +14,7 @@
 #include "cli/command.h"
 #include "cli/exec_args.h"
 #include "cli/exec_paths.h"
+#include "cli/package_args.h"
 #include "conf/environment.h"
 #include "conf/nearest.h"
 #include "conf/settings.h"
@@ -30,6 +31,7 @@ struct given {
     struct text_list env;
     struct text_list files;
     struct text_list outs;
+    struct package_args packages;
     bool has_stdin;
     bool has_tty;
     bool is_json;
@@ -56,6 +58,7 @@ static const struct opt options[] = {
     { OPT_KEY, .key = KEY_DISK },
     { OPT_KEY, .key = KEY_OUTPUT_MAX },
     { OPT_TEXT, "net", 0, AT(net), "RULES", "what it may reach: NAME[:PORT],… or full [none]" },
+    PACKAGE_OPTIONS(struct given, packages),
     { OPT_KEY, .key = KEY_BACKEND },
     { OPT_KEY, .key = KEY_IMAGE },
     { OPT_KEY, .key = KEY_DOCKER_RUNTIME },
@@ -98,6 +101,7 @@ struct store {
     struct exec_args args;
     struct buf code;
     const char **env;
+    struct package_wishes wishes;
     struct exec_file files[EXEC_FILES_MAX];
     struct exec_out outs[EXEC_FILES_MAX];
     char *texts[2 * EXEC_FILES_MAX];
@@ -108,6 +112,8 @@ static struct store *store_new(void)
 {
     struct store *store = calloc(1, sizeof(*store));
 
+    if (store)
+        package_wishes_init(&store->wishes);
     if (store)
         store->code = (struct buf)BUF_INIT(EXEC_CODE_MAX + EXEC_READ_STEP);
     return store;
@@ -121,6 +127,7 @@ static void store_free(struct store *store)
         free(store->texts[i]);
     free(store->env);
     net_policy_clear(&store->args.net);
+    package_wishes_clear(&store->wishes);
     buf_clear(&store->code);
     free(store);
 }
@@ -401,7 +408,7 @@ static int take_all(const struct given *given, const struct parsed *parsed, stru
         r = take_args(parsed, args, err);
     if (r == 0)
         r = take_files(given, store, err);
-    return r;
+    return r < 0 ? r : package_args_take(&given->packages, &store->wishes, err);
 }
 
 /* `box run`: BOX comes before FILE, unless it is a user's. */
@@ -447,6 +454,11 @@ static int exec_given(const struct call *call, const struct given *given,
         r = exec_check_names(&store->args, err);
     else if (r == 0)
         r = load_code(given, file_of(&store->args, parsed), store, err);
+    if (r == 0 && given->packages.is_auto)
+        r = package_wishes_add_code(&store->wishes, store->args.language, store->args.code,
+                                    store->args.code_len, err);
+    if (!package_wishes_are_empty(&store->wishes))
+        store->args.wishes = &store->wishes;
     if (r == 0)
         r = store->args.is_detached ? exec_detach(&store->args, &settings, err)
                                     : exec_run(&store->args, &settings, err);
@@ -481,6 +493,7 @@ static int exec_call(const struct call *call, struct gb_err *err)
     free(given.env.items);
     free(given.files.items);
     free(given.outs.items);
+    package_args_free(&given.packages);
     return r;
 }
 

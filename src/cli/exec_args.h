@@ -18,6 +18,7 @@
 
 struct gb_err;
 struct language;
+struct package_wishes;
 struct settings;
 
 /* What a program gets from its command line travels in one frame. */
@@ -76,6 +77,7 @@ struct exec_args {
     bool is_detached;      /* a process of its own does the run; this one tells its id */
     int begun_fd;          /* where the run's id is told once it is written down; -1 */
     struct net_policy net; /* what it may reach */
+    const struct package_wishes *wishes; /* packages that it wants; NULL: none */
 };
 
 /* Prints the document of a request that was refused before anything ran, as a line of --jsonl or

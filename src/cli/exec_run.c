@@ -25,12 +25,14 @@
 #include "cli/exec_args.h"
 #include "cli/exec_lines.h"
 #include "cli/exec_session.h"
+#include "cli/package_args.h"
 #include "cli/term.h"
 #include "cli/term_filter.h"
 #include "cli/tty_filter.h"
 #include "conf/box_spec.h"
 #include "conf/settings.h"
 #include "run/language.h"
+#include "run/packages.h"
 #include "run/record.h"
 #include "run/result.h"
 #include "run/run.h"
@@ -385,6 +387,50 @@ static int execute_kept(const struct exec_args *args, const struct settings *set
     return r;
 }
 
+/* Layers of what the program wants; the result tells what they hold. */
+static int add_packages(const struct exec_args *args, const struct settings *settings,
+                        struct packages *packages, const struct run_request *request,
+                        struct box_spec *spec, struct run_result *result, struct gb_err *err)
+{
+    const struct packages_order order = {
+        .wishes = args->wishes,
+        .settings = settings,
+        .box = spec,
+        .workdir = request->workdir,
+        .cancel_fd = request->cancel_fd,
+        .is_quiet = args->is_json,
+    };
+    int r = packages_open(&order, packages, &result->packages, err);
+
+    if (r == 0)
+        spec->layers = packages->binds;
+    return r;
+}
+
+/* Variables of layers, and the caller's own over them. */
+static int join_env(const struct packages *packages, struct run_request *request, const char ***ret,
+                    struct gb_err *err)
+{
+    const char *const *given = request->env;
+    size_t n_given = 0;
+    const char **env;
+
+    if (packages->n_env == 0)
+        return 0;
+    while (given && given[n_given])
+        n_given++;
+    env = calloc(packages->n_env + n_given + 1, sizeof(*env));
+    if (!env)
+        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory");
+    for (size_t i = 0; i < packages->n_env; i++)
+        env[i] = packages->env[i];
+    for (size_t i = 0; i < n_given; i++)
+        env[packages->n_env + i] = given[i];
+    *ret = env;
+    request->env = env;
+    return 0;
+}
+
 static int execute(const struct exec_args *args, const struct settings *settings,
                    struct printer *printer, struct exec_session *session, int cancel_fd,
                    struct run_result *result, struct gb_err *err)
@@ -414,9 +460,12 @@ static int execute(const struct exec_args *args, const struct settings *settings
         .step = print_step,
         .user = printer,
     };
+    cleanup_with(packages_close) struct packages packages;
+    cleanup_free const char **env = NULL;
     char id[ID_SIZE];
     int r;
 
+    packages_init(&packages);
     exec_session_join(session, &request);
     spec.workdir = args->workdir;
     spec.limits = exec_session_limits(session, settings, spec.limits);
@@ -424,6 +473,11 @@ static int execute(const struct exec_args *args, const struct settings *settings
         settings_suit_language(settings, args->language, false, &spec);
     if (args->box || args->user)
         return execute_kept(args, settings, session, &request, result, err);
+    r = args->wishes ? add_packages(args, settings, &packages, &request, &spec, result, err) : 0;
+    if (r == 0)
+        r = join_env(&packages, &request, &env, err);
+    if (r < 0)
+        return r;
     if (id_make('r', id) == 0)
         request.id = id;
     print_begin(printer, &request);
@@ -476,6 +530,7 @@ static int tell(const struct exec_args *args, const struct settings *settings,
     print_notes(printer, result);
     if (r < 0) {
         start_line(printer);
+        packages_print_log(result->packages);
         term_error(err, settings->color, environ);
     } else {
         print_hint(printer, result, settings->color);

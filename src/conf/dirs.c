@@ -73,6 +73,17 @@ char *dirs_state(char *const *env, uid_t uid)
     return from_xdg(env, "XDG_STATE_HOME", "/.local/state", "/glovebox");
 }
 
+char *dirs_cache(char *const *env, uid_t uid)
+{
+    char *path = from_systemd(env, "CACHE_DIRECTORY", "");
+
+    if (path)
+        return path;
+    if (uid == 0)
+        return strdup("/var/cache/glovebox");
+    return from_xdg(env, "XDG_CACHE_HOME", "/.cache", "/glovebox");
+}
+
 char *dirs_run(char *const *env, uid_t uid)
 {
     char *path = from_systemd(env, "RUNTIME_DIRECTORY", "");

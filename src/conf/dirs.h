@@ -12,4 +12,5 @@
 char *dirs_system_config(char *const *env); /* a file: …/config.yaml */
 char *dirs_user_config(char *const *env);   /* a file: …/config.yaml */
 char *dirs_state(char *const *env, uid_t uid);
+char *dirs_cache(char *const *env, uid_t uid);
 char *dirs_run(char *const *env, uid_t uid);

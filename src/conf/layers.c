@@ -88,11 +88,15 @@ static int put_defaults(struct layers *layers)
     const struct origin origin = { .kind = ORIGIN_DEFAULT };
     cleanup_free char *state = dirs_state(layers->input->env, layers->input->uid);
     cleanup_free char *run = dirs_run(layers->input->env, layers->input->uid);
+    cleanup_free char *cache = dirs_cache(layers->input->env, layers->input->uid);
     int r = 0;
 
     for (enum key_id id = 0; r == 0 && id < N_KEYS; id++) {
         const struct key *key = key_at(id);
-        const char *text = id == KEY_STATE_DIR ? state : id == KEY_RUN_DIR ? run : key->value;
+        const char *text = id == KEY_STATE_DIR   ? state
+                           : id == KEY_RUN_DIR   ? run
+                           : id == KEY_CACHE_DIR ? cache
+                                                 : key->value;
 
         if (text && *text)
             r = put_text(layers, key, text, &origin);

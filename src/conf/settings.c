@@ -182,6 +182,22 @@ static int finish_image(struct settings *settings, struct gb_err *err)
     return 0;
 }
 
+/* Installers unpack and compile: two of them at a time, and more files than a program makes. */
+static struct limits installing_limits(const struct setting *set)
+{
+    struct limits said = {
+        .wall_ms = set[KEY_PACKAGES_TIMEOUT].value.number,
+        .memory_bytes = set[KEY_PACKAGES_MEMORY].value.number,
+        .disk_bytes = set[KEY_PACKAGES_DISK].value.number,
+        .cpu_milli = 2000,
+        .pids = 512,
+        .inodes = 262144,
+        .output_max = 64u << 20,
+    };
+
+    return limits_or(said, limits_default());
+}
+
 int settings_finish(struct settings *settings, struct gb_err *err)
 {
     const struct setting *set = settings->set;
@@ -195,6 +211,8 @@ int settings_finish(struct settings *settings, struct gb_err *err)
     settings->uid_base = set[KEY_UID_BASE].value.number;
     settings->run_dir = set[KEY_RUN_DIR].value.text;
     settings->state_dir = set[KEY_STATE_DIR].value.text;
+    settings->cache_dir = set[KEY_CACHE_DIR].value.text;
+    settings->package_hosts = set[KEY_PACKAGES_HOSTS].value.text;
     settings->color = (enum color_mode)set[KEY_COLOR].value.number;
     for (size_t i = 0; i < N_ELEMENTS(task_fields); i++)
         memcpy((char *)&settings->task + task_fields[i].offset,
@@ -202,6 +220,7 @@ int settings_finish(struct settings *settings, struct gb_err *err)
     settings->effort = (enum effort)set[KEY_EFFORT].value.number;
     settings->ask = (enum asking)set[KEY_ASK].value.number;
     settings->runs_dir = set[KEY_RUNS_DIR].value.text;
+    settings->installing = installing_limits(set);
     r = finish_image(settings, err);
     return r < 0 ? r : finish_limits(settings, err);
 }

@@ -75,8 +75,11 @@ struct settings {
     wall_set must_hold; /* every wall but allow_missing, and what `require` names in any case */
     const char *const *toolchains; /* NULL-terminated; NULL for none */
     uint64_t uid_base;
-    const char *run_dir;   /* NULL when the environment names no place; settings_check() tells */
-    const char *state_dir; /* the same */
+    const char *run_dir;      /* NULL when the environment names no place; settings_check() tells */
+    const char *state_dir;    /* the same */
+    const char *cache_dir;    /* NULL: the same, and told where it is needed */
+    struct limits installing; /* of boxes that install packages */
+    const char *package_hosts; /* what those may reach besides the index; NULL */
     enum color_mode color;
 
     /* Of tasks.  Models and where they are asked: conf/models.h. */

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -34,6 +35,29 @@ void resolve_free(struct resolve *resolve)
         return;
     close(resolve->done_fd);
     free(resolve);
+}
+
+void resolve_name_of(const struct net_address *v4, char ret[static NET_NAME_MAX + 1])
+{
+    const uint8_t *bytes = v4->bytes + 12;
+
+    (void)snprintf(ret, NET_NAME_MAX + 1, "%u-%u-%u-%u" RESOLVE_ADDRESS_NAMES, bytes[0], bytes[1],
+                   bytes[2], bytes[3]);
+}
+
+bool resolve_address_of(const char *name, struct net_address *ret)
+{
+    size_t len = strlen(name);
+    size_t tail = strlen(RESOLVE_ADDRESS_NAMES);
+    char text[NET_ADDRESS_TEXT_MAX];
+
+    if (len <= tail || len - tail >= sizeof(text) ||
+        strcmp(name + len - tail, RESOLVE_ADDRESS_NAMES) != 0)
+        return false;
+    for (size_t i = 0; i < len - tail; i++)
+        text[i] = name[i] == '-' ? '.' : name[i] == '.' ? '-' : name[i];
+    text[len - tail] = '\0';
+    return net_address_parse(text, ret) && net_address_is_v4(ret);
 }
 
 static void add_address(struct resolve *resolve, const struct addrinfo *info)
@@ -68,7 +92,10 @@ static void *look_up(void *user)
     struct addrinfo *list = NULL;
     uint64_t one = 1;
 
-    resolve->code = code_of(getaddrinfo(resolve->name, NULL, &hints, &list));
+    if (resolve_address_of(resolve->name, &resolve->addresses[0]))
+        resolve->n = 1;
+    else
+        resolve->code = code_of(getaddrinfo(resolve->name, NULL, &hints, &list));
     for (const struct addrinfo *info = list; info; info = info->ai_next)
         add_address(resolve, info);
     if (list)

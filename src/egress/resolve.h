@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "egress/policy.h"
@@ -13,6 +14,13 @@
 struct resolve;
 
 #define RESOLVE_ADDRESSES_MAX 16
+
+/* "192-0-2-7.address.internal" stands for 192.0.2.7 and is looked up nowhere: so a program in a box
+ * can name an address that there would be the box's own, 127.0.0.1 of this machine.  It is judged
+ * as any other: a rule must list the address. */
+#define RESOLVE_ADDRESS_NAMES ".address.internal"
+void resolve_name_of(const struct net_address *v4, char ret[static NET_NAME_MAX + 1]);
+bool resolve_address_of(const char *name, struct net_address *ret);
 
 /* Begins; resolve_fd() is readable when it is done.  -EAGAIN when no thread can be had. */
 int resolve_begin(const char *name, struct resolve **ret);

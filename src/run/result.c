@@ -12,6 +12,7 @@
 #include "base/num.h"
 #include "box/audit.h"
 #include "json/writer.h"
+#include "run/packages.h"
 
 /* ---- the struct ----------------------------------------------------------------------------- */
 
@@ -52,6 +53,7 @@ void run_result_clear(struct run_result *result)
         free(result->files[i].path);
     free(result->files);
     free(result->network);
+    run_packages_free(result->packages);
     out_log_free(result->log);
     *result = (struct run_result){ 0 };
 }
@@ -453,6 +455,7 @@ int run_result_json(const struct run_result *result, unsigned flags, struct buf 
     put_notes(&w, result);
     put_events(&w, step);
     put_network(&w, result->network);
+    run_packages_json(result->packages, &w);
     if (r == 0)
         r = put_steps(&w, result, flags);
     put_error(&w, result);

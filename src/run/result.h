@@ -22,6 +22,7 @@
 
 struct audit;
 struct buf;
+struct run_packages;
 
 #define RUN_SCHEMA    1
 #define RUN_STEPS_MAX 2
@@ -59,7 +60,8 @@ struct run_result {
     struct gb_err error;
     enum wall broken; /* the wall that the error is about, where has_broken */
     bool has_broken;
-    struct audit *network; /* owned; NULL: it had none */
+    struct audit *network;         /* owned; NULL: it had none */
+    struct run_packages *packages; /* owned; NULL: it wanted none */
     bool has_receipt;
     struct receipt receipt;
 };

@@ -167,7 +167,7 @@ int trees_open(struct plan *plan, struct failure *ret)
             note(ret, i, SPAWN_WHERE_PLAN, 0, "");
             return -1;
         }
-        if (!(bind.flags & MOUNT_FLAG_VEILED))
+        if (!(bind.flags & (MOUNT_FLAG_VEILED | MOUNT_FLAG_CLOSED)))
             continue;
         plan->steps[i].tree = tree_open(&bind);
         if (plan->steps[i].tree < 0) {
@@ -289,11 +289,11 @@ static int step_bind(struct builder *b, const void *msg)
 
     if (m->flags & MOUNT_FLAG_INSIDE)
         return staged_path(m->source, source) < 0 ? -1 : bind_path(b, m, source);
-    if (!(m->flags & MOUNT_FLAG_VEILED))
+    if (!(m->flags & (MOUNT_FLAG_VEILED | MOUNT_FLAG_CLOSED)))
         return bind_path(b, m, m->source);
     if (make_point(b, m->target, true) < 0 || attach(b, b->tree, m->target) < 0)
         return -1;
-    return veil(b, m->target, m->flags);
+    return m->flags & MOUNT_FLAG_VEILED ? veil(b, m->target, m->flags) : 0;
 }
 
 static int fs_options(int fd, const struct wire_strs *options)

@@ -140,6 +140,7 @@ enum mount_flags {
     MOUNT_FLAG_DEVICE = 1 << 6,   /* the source must be the character device rdev */
     MOUNT_FLAG_VEILED = 1 << 7,   /* sockets and pipes in the source lead nowhere */
     MOUNT_FLAG_NOATIME = 1 << 8,  /* reading leaves no time; a file system of one's own */
+    MOUNT_FLAG_CLOSED = 1 << 9,   /* the source lies where nobody of the box could walk to */
 };
 
 /* The spawner's one argument, if it has any: it is to be nobody's child. */

@@ -84,6 +84,10 @@ static int check_spec(const struct box_spec *spec, struct gb_err *err)
             err, -EINVAL, GB_BLAME_CALLER,
             "toolchains are trees of this machine; a container shows its image's" GB_REMEDY
             "use --backend native, or an image that has what you need");
+    if (spec->layers && spec->layers->source)
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
+                       "packages are for native boxes" GB_REMEDY
+                       "use --backend native, or an image that has them");
     if (NOT_OURS & ~spec->may_miss) {
         if (spec->ret_broken)
             *spec->ret_broken = WALL_USER_NS;

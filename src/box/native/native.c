@@ -31,9 +31,10 @@
 #include "box/native/usage.h"
 #include "wire/msg.h"
 
-#define ROOT_STRIDE 65536u
-#define ROOT_SLOTS  4096u
-#define USER_STRIDE 3u
+#define PATH_TEXT_MAX (64 << 10)
+#define ROOT_STRIDE   65536u
+#define ROOT_SLOTS    4096u
+#define USER_STRIDE   3u
 
 #define PLAN_MAX (1 << 20)
 
@@ -252,6 +253,21 @@ static int start_with(struct box *box, const struct box_spec *spec, struct plan_
     return r;
 }
 
+/* Programs of layers come first, then those of toolchains. */
+static char *path_of(const struct box_spec *spec)
+{
+    cleanup_free char *usual = toolchains_path(spec->toolchains);
+    cleanup_buf struct buf path = BUF_INIT(PATH_TEXT_MAX);
+
+    if (!usual)
+        return NULL;
+    for (const struct box_layer *layer = spec->layers; layer && layer->source; layer++)
+        if (layer->bin)
+            (void)buf_printf(&path, "%s:", layer->bin);
+    (void)buf_puts(&path, usual);
+    return buf_take(&path);
+}
+
 static int native_start(struct box *box, const struct box_spec *spec, int *ret_link_fd,
                         struct gb_err *err)
 {
@@ -265,7 +281,7 @@ static int native_start(struct box *box, const struct box_spec *spec, int *ret_l
     plan_facts_clear(&facts);
     if (r < 0)
         return r;
-    path = toolchains_path(spec->toolchains);
+    path = path_of(spec);
     if (!path)
         return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for the PATH");
     box_set_path(box, path);

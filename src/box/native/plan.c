@@ -323,6 +323,12 @@ static void compile_etc(struct compiler *c)
 
     for (size_t i = 0; i < N_ELEMENTS(files); i++)
         put_file(c, files[i].path, files[i].text);
+    /* Without a network pip has nothing to wait for: what is there satisfies it, other things fail
+     * at once. */
+    if (!c->spec->net)
+        put_file(c, "/etc/pip.conf",
+                 "[global]\nno-index = true\nbreak-system-packages = true\n"
+                 "disable-pip-version-check = true\n");
 }
 
 /* One file system with the disk limit carries all that a run may write, but for shared memory. */
@@ -517,6 +523,15 @@ static void compile_toolchains(struct compiler *c)
     }
 }
 
+/* What glovebox itself made for boxes: plain files alone, behind directories of this user's. */
+static void compile_layers(struct compiler *c)
+{
+    for (const struct box_layer *layer = c->spec->layers; layer && layer->source; layer++) {
+        put_parents(c, layer->target);
+        put_bind(c, layer->source, layer->target, HOST_TREE | MOUNT_FLAG_CLOSED);
+    }
+}
+
 static void put_seed(struct compiler *c, const char *dir)
 {
     const struct box_file *seed = c->spec->seed;
@@ -592,6 +607,7 @@ int plan_compile(const struct plan_facts *facts, const struct box_spec *spec, wa
     compile_proc(&c);
     compile_groups_view(&c);
     compile_toolchains(&c);
+    compile_layers(&c);
     compile_workdir(&c);
     step(&c, MSG_REMOUNT, &close_root);
     memset(&go, 0, sizeof(go));

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* package/imports.c - which packages a program's own text asks for. */
+#include "package/imports.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "package/npm_name.h"
+#include "package/requirement.h"
+
+#define WORD_MAX 200
+
+/* What a byte of the program is part of. */
+enum part {
+    PART_CODE,
+    PART_TEXT,
+    PART_COMMENT,
+};
+
+struct scan {
+    const char *code;
+    size_t len;
+    uint8_t *parts; /* enum part, by byte */
+    imports_has *has;
+    imports_found *found;
+    void *user;
+};
+
+static const char *const stdlib[] = {
+#define MODULE(name) name,
+#include "package/stdlib.def"
+#undef MODULE
+};
+
+static const char *const node_own[] = {
+#define MODULE(name) name,
+#include "package/node_own.def"
+#undef MODULE
+};
+
+static const struct {
+    const char *module;
+    const char *package;
+} renamed[] = {
+#define IMPORT(module, package) { module, package },
+#include "package/imports.def"
+#undef IMPORT
+};
+
+bool imports_is_standard(const char *module)
+{
+    for (size_t i = 0; i < N_ELEMENTS(stdlib); i++)
+        if (strcmp(stdlib[i], module) == 0)
+            return true;
+    return module[0] == '_';
+}
+
+const char *imports_package_of(const char *module)
+{
+    for (size_t i = 0; i < N_ELEMENTS(renamed); i++)
+        if (strcmp(renamed[i].module, module) == 0)
+            return renamed[i].package;
+    return module;
+}
+
+/* ---- what is code, text, comment ------------------------------------------------------------ */
+
+static bool is_at(const struct scan *s, size_t at, const char *what)
+{
+    size_t len = strlen(what);
+
+    return s->len - at >= len && memcmp(s->code + at, what, len) == 0;
+}
+
+static bool is_word_byte(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           (unsigned char)c >= 128;
+}
+
+static size_t mark(const struct scan *s, size_t at, size_t end, enum part part)
+{
+    for (; at < end && at < s->len; at++)
+        s->parts[at] = (uint8_t)part;
+    return at;
+}
+
+static size_t end_of(const struct scan *s, size_t at, const char *what)
+{
+    while (at < s->len && !is_at(s, at, what))
+        at++;
+    return at < s->len ? at + strlen(what) : at;
+}
+
+/* Behind the text that begins at `at` with this quote; one that is not closed ends with its line,
+ * unless it may go on. */
+static size_t text_end(const struct scan *s, size_t at, const char *quote, bool goes_on)
+{
+    for (at += strlen(quote); at < s->len; at++) {
+        if (s->code[at] == '\\')
+            at++;
+        else if (is_at(s, at, quote))
+            return at + strlen(quote);
+        else if (s->code[at] == '\n' && !goes_on)
+            return at;
+    }
+    return s->len;
+}
+
+static const struct opening {
+    const char *begin;
+    const char *end; /* of a comment; NULL: a text, which ends as it began */
+    bool goes_on;
+} openings[N_PACKAGE_KINDS][5] = {
+    [PACKAGE_PYTHON] = { { "#", "\n", false },
+                         { "\"\"\"", NULL, true },
+                         { "'''", NULL, true },
+                         { "\"", NULL, false },
+                         { "'", NULL, false } },
+    [PACKAGE_NODE] = { { "//", "\n", false },
+                       { "/*", "*/", false },
+                       { "\"", NULL, false },
+                       { "'", NULL, false },
+                       { "`", NULL, true } },
+};
+
+static void classify(const struct scan *s, enum package_kind kind)
+{
+    size_t at = 0;
+
+    while (at < s->len) {
+        const struct opening *open = NULL;
+
+        for (size_t i = 0; !open && i < N_ELEMENTS(openings[kind]); i++)
+            if (is_at(s, at, openings[kind][i].begin))
+                open = &openings[kind][i];
+        if (!open)
+            s->parts[at++] = PART_CODE;
+        else if (open->end)
+            at = mark(s, at, end_of(s, at, open->end), PART_COMMENT);
+        else
+            at = mark(s, at, text_end(s, at, open->begin, open->goes_on), PART_TEXT);
+    }
+}
+
+/* ---- python --------------------------------------------------------------------------------- */
+
+static size_t skip_blanks(const struct scan *s, size_t at)
+{
+    while (at < s->len && (s->code[at] == ' ' || s->code[at] == '\t' || s->code[at] == '\\' ||
+                           (s->code[at] == '\n' && at > 0 && s->code[at - 1] == '\\')))
+        at++;
+    return at;
+}
+
+static size_t word_len(const struct scan *s, size_t at)
+{
+    size_t len = 0;
+
+    while (at + len < s->len && is_word_byte(s->code[at + len]))
+        len++;
+    return len;
+}
+
+static bool is_word(const struct scan *s, size_t at, const char *word)
+{
+    return word_len(s, at) == strlen(word) && is_at(s, at, word);
+}
+
+/* Its first part decides: "a" of "a.b.c". */
+static int tell_module(const struct scan *s, size_t at)
+{
+    size_t len = word_len(s, at);
+    char module[WORD_MAX];
+    const char *package;
+
+    if (len == 0 || len >= sizeof(module))
+        return 0;
+    memcpy(module, s->code + at, len);
+    module[len] = '\0';
+    if (imports_is_standard(module) || (s->has && s->has(module)))
+        return 0;
+    package = imports_package_of(module);
+    return s->found(s->user, package, strlen(package));
+}
+
+static size_t skip_dotted(const struct scan *s, size_t at)
+{
+    while (at < s->len && (is_word_byte(s->code[at]) || s->code[at] == '.'))
+        at++;
+    return at;
+}
+
+/* "import a.b as c, d" */
+static int read_import(const struct scan *s, size_t at)
+{
+    for (;;) {
+        int r;
+
+        at = skip_blanks(s, at);
+        r = tell_module(s, at);
+        if (r < 0)
+            return r;
+        at = skip_blanks(s, skip_dotted(s, at));
+        if (is_word(s, at, "as")) {
+            at = skip_blanks(s, at + 2);
+            at = skip_blanks(s, at + word_len(s, at));
+        }
+        if (at >= s->len || s->code[at] != ',')
+            return 0;
+        at++;
+    }
+}
+
+static bool begins_statement(const struct scan *s, size_t at)
+{
+    while (at > 0 && (s->code[at - 1] == ' ' || s->code[at - 1] == '\t'))
+        at--;
+    return at == 0 || s->code[at - 1] == '\n' || s->code[at - 1] == ';' || s->code[at - 1] == ':';
+}
+
+static int read_statement(const struct scan *s, size_t at)
+{
+    if (is_word(s, at, "import"))
+        return read_import(s, at + strlen("import"));
+    if (!is_word(s, at, "from"))
+        return 0;
+    at = skip_blanks(s, at + strlen("from"));
+    return is_word(s, skip_blanks(s, skip_dotted(s, at)), "import") ? tell_module(s, at) : 0;
+}
+
+/* ---- pip install ---------------------------------------------------------------------------- */
+
+static bool is_quote(char c)
+{
+    return c == '"' || c == '\'';
+}
+
+static bool ends_command(char c)
+{
+    return c == '\n' || c == ';' || c == '&' || c == '|' || c == ')' || c == ']' || is_quote(c);
+}
+
+/* Options that take a word with them. */
+static bool takes_word(const struct scan *s, size_t at, size_t len)
+{
+    static const char *const options[] = { "-r", "-c", "-i", "-t", "-e", "--index-url" };
+
+    for (size_t i = 0; i < N_ELEMENTS(options); i++)
+        if (len == strlen(options[i]) && is_at(s, at, options[i]))
+            return true;
+    return false;
+}
+
+/* pip install a 'b>=1' -q c */
+static int read_line_form(const struct scan *s, size_t at)
+{
+    bool is_skipping = false;
+    int r = 0;
+
+    while (r == 0 && at < s->len && !ends_command(s->code[at])) {
+        size_t len = 0;
+
+        while (at + len < s->len && s->code[at + len] != ' ' && !ends_command(s->code[at + len]))
+            len++;
+        if (len && s->code[at] == '-')
+            is_skipping = takes_word(s, at, len);
+        else if (len && !is_skipping)
+            r = s->found(s->user, s->code + at, len);
+        else
+            is_skipping &= len == 0;
+        at += len;
+        while (at < s->len && s->code[at] == ' ')
+            at++;
+    }
+    return r;
+}
+
+/* "pip", "install", "a", "b>=1"]: only what stands in quotes is known. */
+static int read_list_form(const struct scan *s, size_t at)
+{
+    bool is_skipping = false;
+    int r = 0;
+
+    while (r == 0 && at < s->len && s->code[at] != ']' && s->code[at] != ')') {
+        size_t begin = at + 1;
+        size_t end = begin;
+
+        if (!is_quote(s->code[at])) {
+            at++;
+            continue;
+        }
+        while (end < s->len && s->code[end] != s->code[at] && s->code[end] != '\n')
+            end++;
+        if (end > begin && s->code[begin] == '-')
+            is_skipping = takes_word(s, begin, end - begin);
+        else if (end > begin && !is_skipping)
+            r = s->found(s->user, s->code + begin, end - begin);
+        else
+            is_skipping = false;
+        at = end + 1;
+    }
+    return r;
+}
+
+static int read_pip(const struct scan *s, size_t at)
+{
+    size_t next = at + word_len(s, at);
+    bool is_list = next < s->len && is_quote(s->code[next]);
+
+    while (next < s->len && (s->code[next] == ' ' ||
+                             (is_list && strchr("\"', \n\t", s->code[next]) && s->code[next])))
+        next++;
+    if (!is_word(s, next, "install"))
+        return 0;
+    next += strlen("install");
+    if (is_list)
+        return next < s->len ? read_list_form(s, next + 1) : 0;
+    while (next < s->len && s->code[next] == ' ')
+        next++;
+    return read_line_form(s, next);
+}
+
+static int find_python(const struct scan *s)
+{
+    int r = 0;
+
+    for (size_t at = 0; r == 0 && at < s->len; at++) {
+        bool is_begin = is_word_byte(s->code[at]) && (at == 0 || !is_word_byte(s->code[at - 1]));
+
+        if (!is_begin || s->parts[at] == PART_COMMENT)
+            continue;
+        if (s->parts[at] == PART_CODE && begins_statement(s, at))
+            r = read_statement(s, at);
+        if (r == 0 && (is_word(s, at, "pip") || is_word(s, at, "pip3")))
+            r = read_pip(s, at);
+    }
+    return r;
+}
+
+/* ---- javascript ----------------------------------------------------------------------------- */
+
+static bool is_node_own(const char *name, size_t len)
+{
+    for (size_t i = 0; i < N_ELEMENTS(node_own); i++)
+        if (strlen(node_own[i]) == len && memcmp(node_own[i], name, len) == 0)
+            return true;
+    return false;
+}
+
+/* "@scope/name/file" is @scope/name, "name/file" is name; what is no name is none. */
+static int tell_specifier(const struct scan *s, const char *text, size_t len)
+{
+    struct npm_name ignored;
+    size_t n = 0;
+    bool is_scoped = len && text[0] == '@';
+
+    for (; n < len && (text[n] != '/' || is_scoped); n++)
+        is_scoped &= text[n] != '/';
+    if (is_node_own(text, n) || npm_name_parse(text, n, &ignored, NULL) < 0 ||
+        memchr(text + (n > 0), '@', n - (n > 0)))
+        return 0;
+    return s->found(s->user, text, n);
+}
+
+/* Does the text that begins at `at` name a module? */
+static bool is_specifier(const struct scan *s, size_t at)
+{
+    static const char *const callers[] = { "require", "import" };
+    static const char *const words[] = { "from", "import" };
+    const char *const *list = words;
+    bool is_call = false;
+
+    while (at > 0 && strchr(" \t\n", s->code[at - 1]) && s->code[at - 1])
+        at--;
+    if (at > 0 && s->code[at - 1] == '(') {
+        is_call = true;
+        at--;
+        list = callers;
+    }
+    for (size_t i = 0; i < 2; i++) {
+        size_t len = strlen(list[i]);
+
+        if (at >= len && memcmp(s->code + at - len, list[i], len) == 0 &&
+            s->parts[at - 1] == PART_CODE && (at == len || !is_word_byte(s->code[at - len - 1])) &&
+            (at == len || s->code[at - len - 1] != '.' || !is_call))
+            return true;
+    }
+    return false;
+}
+
+static int find_node(const struct scan *s)
+{
+    int r = 0;
+
+    for (size_t at = 0; r == 0 && at < s->len; at++) {
+        size_t end = at + 1;
+
+        if (s->parts[at] != PART_TEXT || !is_quote(s->code[at]) ||
+            (at > 0 && s->parts[at - 1] == PART_TEXT))
+            continue;
+        while (end < s->len && s->code[end] != s->code[at] && s->parts[end] == PART_TEXT)
+            end++;
+        if (is_specifier(s, at))
+            r = tell_specifier(s, s->code + at + 1, end - at - 1);
+        at = end;
+    }
+    return r;
+}
+
+int imports_find(enum package_kind kind, const char *code, size_t len, imports_has *has,
+                 imports_found *found, void *user)
+{
+    cleanup_free uint8_t *parts = malloc(len ? len : 1);
+    struct scan s = {
+        .code = code, .len = len, .parts = parts, .has = has, .found = found, .user = user
+    };
+
+    if (!parts)
+        return -ENOMEM;
+    if (len == 0)
+        return 0;
+    classify(&s, kind);
+    return kind == PACKAGE_PYTHON ? find_python(&s) : find_node(&s);
+}

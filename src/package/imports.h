@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* package/imports.h - which packages a program's own text asks for.
+ *
+ *    python       import NAME, from NAME import …      the packages that bring such names
+ *                 pip install NAME …                   in subprocess calls, os.system, "!pip"
+ *    javascript   require('NAME'), import … from 'NAME', import('NAME')
+ *
+ * A reading of the text, not of the language: what stands in a comment is passed over, a name that
+ * is put together at run time is not seen.  What Python brings itself, what the machine has, and
+ * what lies beside the program (relative imports) is left out.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "package/set.h"
+
+/* Told is a name as package_set_add() takes it, perhaps none and perhaps twice.  Negative: stop,
+ * and it is returned. */
+typedef int imports_found(void *user, const char *text, size_t len);
+
+/* Is a Python module there already?  NULL: none is. */
+typedef bool imports_has(const char *module);
+
+int imports_find(enum package_kind kind, const char *code, size_t len, imports_has *has,
+                 imports_found *found, void *user);
+
+/* The package that brings a module: "pillow" for "PIL"; else the name itself. */
+const char *imports_package_of(const char *module);
+
+/* Does Python bring it? */
+bool imports_is_standard(const char *module);

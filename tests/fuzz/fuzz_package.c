@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fuzz/fuzz_package.c - names of packages, files that list them, configurations, reports and code.
+ *
+ * The first byte chooses the reader.  What a reader of names lets through, it lets through again,
+ * unchanged, and nothing in it means anything to a shell or is an option.
+ */
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "must.h"
+#include "package/config_text.h"
+#include "package/imports.h"
+#include "package/manifest.h"
+#include "package/npm_name.h"
+#include "package/requirement.h"
+#include "package/set.h"
+
+static void check_requirement(const char *text, size_t len)
+{
+    struct requirement once;
+    struct requirement twice;
+    struct gb_err err = { 0 };
+
+    if (requirement_parse(text, len, &once, &err) < 0) {
+        must(err.blame == GB_BLAME_CALLER && err.msg[0]);
+        return;
+    }
+    must(once.text[0] != '-' && !strpbrk(once.text, "\n\r\\$`|&#@:/"));
+    must(requirement_parse(once.text, strlen(once.text), &twice, NULL) == 0);
+    must(strcmp(once.name, twice.name) == 0);
+}
+
+static void check_npm(const char *text, size_t len)
+{
+    struct npm_name name;
+
+    if (npm_name_parse(text, len, &name, NULL) < 0)
+        return;
+    must(name.name[0] != '-' && !strpbrk(name.name, "\n \\$`;&\"':"));
+    must(name.range[0] && !strpbrk(name.range, "\n\\$`;&\"':/@"));
+}
+
+static void check_set(enum package_kind kind, const char *text, size_t len)
+{
+    struct package_set set = { .kind = kind };
+    cleanup_buf struct buf out = BUF_INIT(16u << 20);
+    struct package_set again = { .kind = kind };
+
+    if (package_set_read(&set, "file", text, len, &(struct gb_err){ 0 }) == 0) {
+        must(package_set_write(&set, &out) == 0);
+        must(package_set_read(&again, "file", out.data ? out.data : "", out.len,
+                              &(struct gb_err){ 0 }) == 0);
+        must(again.n == set.n);
+    }
+    package_set_clear(&set);
+    package_set_clear(&again);
+}
+
+static int row(void *user, const char *section, const char *key, const char *value)
+{
+    size_t *n = user;
+
+    must(section && key[0] && value);
+    return ++*n > 1000 ? -1 : 0;
+}
+
+static int found(void *user, const char *text, size_t len)
+{
+    const char *const *code = user;
+
+    (void)code;
+    must(len == 0 || memchr(text, text[0], len));
+    return 0;
+}
+
+static void check_report(enum package_kind kind, const char *text, size_t len)
+{
+    struct manifest manifest = { 0 };
+
+    (void)manifest_take_report(kind, text, len, &manifest, &(struct gb_err){ 0 });
+    manifest_clear(&manifest);
+}
+
+static void check_manifest(const char *text, size_t len)
+{
+    struct manifest manifest = { 0 };
+    cleanup_buf struct buf out = BUF_INIT(16u << 20);
+
+    if (manifest_read(text, len, &manifest, &(struct gb_err){ 0 }) == 0)
+        must(manifest_write(&manifest, &out) == 0);
+    manifest_clear(&manifest);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const char *text = (const char *)data + 1;
+    size_t n = 0;
+
+    if (size == 0)
+        return 0;
+    size--;
+    switch (data[0]) {
+    case 'r':
+        check_requirement(text, size);
+        break;
+    case 'n':
+        check_npm(text, size);
+        break;
+    case 'f':
+        check_set(PACKAGE_PYTHON, text, size);
+        break;
+    case 'j':
+        check_set(PACKAGE_NODE, text, size);
+        break;
+    case 'p':
+        (void)config_text_pip(text, size, row, &n);
+        break;
+    case 'c':
+        (void)config_text_npm(text, size, row, &n);
+        break;
+    case 'i':
+        (void)imports_find(PACKAGE_PYTHON, text, size, NULL, found, &text);
+        break;
+    case 's':
+        (void)imports_find(PACKAGE_NODE, text, size, NULL, found, &text);
+        break;
+    case 'm':
+        check_manifest(text, size);
+        break;
+    case 'R':
+        check_report(PACKAGE_PYTHON, text, size);
+        break;
+    case 'L':
+        check_report(PACKAGE_NODE, text, size);
+        break;
+    default:
+        break;
+    }
+    return 0;
+}

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fixtures of the packages' suite: a cache and indexes of one test alone."""
+import os
+
+import pytest
+
+import indexes
+
+
+@pytest.fixture(autouse=True)
+def cache(place):
+    """The cache of this test; afterwards nothing half is in it."""
+    folder = place.base / "cache"
+    os.environ["GLOVEBOX_CACHE_DIR"] = str(folder)
+    yield folder
+    del os.environ["GLOVEBOX_CACHE_DIR"]
+
+
+@pytest.fixture
+def index(place):
+    """An empty Python index that ends with the test."""
+    with indexes.PythonIndex() as server:
+        yield server
+
+
+@pytest.fixture
+def registry(place):
+    """An empty registry of npm's that ends with the test."""
+    with indexes.NodeRegistry() as server:
+        yield server

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cache of packages: one installer a set, nothing half visible, nothing in use removed."""
+import concurrent.futures
+import json
+import os
+import random
+import signal
+import subprocess
+import threading
+
+import pytest
+
+from lib import box, host, place as places
+from test_python import USE, assert_clean, layers, run
+
+KILLS = 60 if os.environ.get("GLOVEBOX_PROOF") else 8
+
+
+def cache_command(*words):
+    return box.run_words([str(places.binary()), "cache", *words])
+
+
+def test_parallel_requests_for_one_set_install_once(index, cache):
+    index.add("alpha")
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        ends = [pool.submit(run, USE, packages=["alpha"], env=index.env()) for _ in range(4)]
+        results = [end.result() for end in ends]
+    assert [result.stdout for result in results] == ["alpha 1.0\n"] * 4, results
+    assert index.fetched("alpha") == 1
+    assert sorted(result.install["cached"] for result in results) == [False, True, True, True]
+    assert_clean(cache)
+
+
+@pytest.mark.serial
+def test_an_installation_killed_at_any_moment_leaves_nothing_half(index, cache):
+    index.add("alpha", more={f"alpha/m{n}.py": b"x = 1\n" for n in range(200)})
+    words = box.command(USE, language="python", options=["--package", "alpha"])
+    for seed in range(KILLS):
+        process = subprocess.Popen(words, env=box.environment(index.env()), stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL)
+        try:
+            process.wait(random.Random(seed).uniform(0.02, 2.5))
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+        for name in layers(cache) if cache.exists() else ():
+            tree = cache / "layers" / name / "tree" / "alpha"
+            assert (cache / "layers" / name / "manifest.json").exists() and (tree / "m199.py").exists()
+            assert cache_command("rm", name).returncode == 0
+    done = run(USE, packages=["alpha"], env=index.env())
+    assert done.stdout == "alpha 1.0\n", done
+    assert_clean(cache)
+    assert len(layers(cache)) == 1
+
+
+@pytest.mark.serial
+def test_a_cache_on_a_full_disk(index, cache, place):
+    index.add("alpha", more={"alpha/data": os.urandom(8 << 20)})
+    index.add("beta", more={"beta/data": os.urandom(24 << 20)})
+    cache.mkdir(mode=0o700)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m,mode=700", "none", cache], check=True)
+    try:
+        small = run(USE, packages=["alpha"], env=index.env())
+        assert small.stdout == "alpha 1.0\n", small
+        for _ in range(2):
+            large = run("1", packages=["beta"], env=index.env())
+            assert large.returncode == 125 and "No space left" in large.error["message"], large
+            assert len(layers(cache)) == 1
+            assert_clean(cache)
+        assert run(USE, packages=["alpha"], env=index.env()).install["cached"] is True
+        subprocess.run(["mount", "-o", "remount,size=128m", cache], check=True)
+        again = run("import beta; print(beta.NAME)", packages=["beta"], env=index.env())
+        assert again.stdout == "beta\n", again
+    finally:
+        subprocess.run(["umount", cache], check=True)
+
+
+def test_nothing_in_use_is_removed(index, cache):
+    index.add("alpha")
+    run("1", packages=["alpha"], env=index.env())
+    key = layers(cache)[0]
+    with box.start("import alpha; print('up', flush=True); input(); import alpha.late; print(alpha.late.X)",
+                   language="python", options=["--package", "alpha"], host_env=index.env()) as living:
+        living.expect(b"up")
+        listed = json.loads(cache_command("list", "--json").out)["layers"]
+        assert [layer["in_use"] for layer in listed] == [True]
+        refused = cache_command("rm", key)
+        assert refused.returncode == 2 and b"is in use" in refused.err, refused
+        pruned = json.loads(cache_command("prune", "--all", "--json").out)
+        assert pruned["removed"] == [] and pruned["in_use"] == 1
+        assert layers(cache) == [key]
+    assert host.until(lambda: cache_command("rm", key[:12]).returncode == 0, 30)
+    assert layers(cache) == []
+
+
+def test_list_prune_and_rm(index, cache):
+    index.add("alpha")
+    index.add("beta")
+    run("1", packages=["alpha"], env=index.env())
+    run("1", packages=["beta"], env=index.env())
+    listed = cache_command("list").out.decode().splitlines()
+    assert len(listed) == 2 and "beta" in listed[0] and "alpha" in listed[1], listed
+    document = json.loads(cache_command("list", "--json").out)
+    assert {layer["packages"][0]["name"] for layer in document["layers"]} == {"alpha", "beta"}
+    assert cache_command("prune").returncode == 0 and len(layers(cache)) == 2
+    old = next(layer["key"] for layer in document["layers"] if layer["packages"][0]["name"] == "beta")
+    os.utime(cache / "layers" / old / "manifest.json", (0, 0))
+    assert cache_command("prune", "--older-than", "24h").returncode == 0
+    assert old not in layers(cache) and len(layers(cache)) == 1
+    assert cache_command("rm", "ffffffff").returncode == 2
+    assert cache_command("rm", "ff").returncode == 2
+    assert cache_command("rm").returncode == 2
+    assert cache_command("prune", "--all", "--older-than", "1h").returncode == 2
+    assert cache_command("prune", "--all").returncode == 0 and layers(cache) == []
+
+
+@pytest.mark.parametrize("harm", ["manifest", "mode", "basis", "key"])
+def test_a_layer_that_somebody_changed_is_refused(index, cache, harm):
+    index.add("alpha")
+    run("1", packages=["alpha"], env=index.env())
+    layer = cache / "layers" / layers(cache)[0]
+    manifest = layer / "manifest.json"
+    if harm == "manifest":
+        manifest.write_text("{}")
+    elif harm == "mode":
+        (layer / "tree").chmod(0o777)
+    else:
+        document = json.loads(manifest.read_text())
+        document[harm] = document[harm].replace("a", "b")
+        manifest.write_text(json.dumps(document))
+    done = run("print('ran')", packages=["alpha"], env=index.env())
+    assert done.returncode == 125 and done.verdict == "sandbox_error", done
+    assert "cache rm" in done.error["remedy"], done
+    assert cache_command("rm", layer.name).returncode == 0
+    assert run(USE, packages=["alpha"], env=index.env()).stdout == "alpha 1.0\n"
+
+
+def test_whoever_waits_for_another_can_be_cancelled(index, cache):
+    index.add("alpha")
+    index.gate = threading.Event()
+    words = box.command(USE, language="python", options=["--package", "alpha"])
+    both = [subprocess.Popen(words, env=box.environment(index.env()), stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE) for _ in range(2)]
+    try:
+        assert host.until(lambda: index.fetched("alpha") == 1, 30)
+        for process in both:
+            process.send_signal(signal.SIGINT)
+        for process in both:
+            process.communicate(timeout=30)
+            assert process.returncode != 0
+        assert layers(cache) == []
+        assert_clean(cache)
+    finally:
+        for process in both:
+            if process.poll() is None:
+                process.kill()
+                process.communicate()

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tests/unit/test_package_imports.c - which packages a program's text asks for. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "package/imports.h"
+
+#include <cmocka.h>
+
+static int add(void *user, const char *text, size_t len)
+{
+    struct buf *list = user;
+
+    (void)buf_printf(list, "%s%.*s", list->len ? " " : "", (int)len, text);
+    return 0;
+}
+
+static bool is_here(const char *module)
+{
+    return strcmp(module, "here") == 0;
+}
+
+static void expect(enum package_kind kind, const char *code, const char *names)
+{
+    cleanup_buf struct buf list = BUF_INIT(65536);
+
+    assert_int_equal(imports_find(kind, code, strlen(code), is_here, add, &list), 0);
+    if (strcmp(list.data ? list.data : "", names) != 0)
+        fail_msg("%s\nfound '%s', not '%s'", code, list.data ? list.data : "", names);
+}
+
+static void test_imports_of_python(void **state)
+{
+    static const struct {
+        const char *code;
+        const char *names;
+    } rows[] = {
+        { "import requests", "requests" },
+        { "import os, sys, json", "" },
+        { "import numpy as np, pandas as pd\n", "numpy pandas" },
+        { "import matplotlib.pyplot as plt", "matplotlib" },
+        { "from bs4 import BeautifulSoup", "beautifulsoup4" },
+        { "from PIL import Image\nimport cv2, sklearn.svm, yaml", "pillow opencv-python-headless "
+                                                                  "scikit-learn pyyaml" },
+        { "from . import x\nfrom .y import z\nfrom ..a import b", "" },
+        { "try: import tqdm\nexcept ImportError: pass", "tqdm" },
+        { "if 1:\n\timport attr; import rich", "attrs rich" },
+        { "import here, there", "there" },
+        { "# import no\nx = 'import no'\n\"\"\"\nimport no\n\"\"\"\nimport yes", "yes" },
+        { "s = \"it's\" ; import yes", "yes" },
+        { "important = 1\nfrom_x = 2\n", "" },
+        { "from x", "" },
+        { "import \\\n  wrapped", "wrapped" },
+        { "", "" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < N_ELEMENTS(rows); i++)
+        expect(PACKAGE_PYTHON, rows[i].code, rows[i].names);
+}
+
+static void test_pip_in_the_code_itself(void **state)
+{
+    static const struct {
+        const char *code;
+        const char *names;
+    } rows[] = {
+        { "!pip install requests", "requests" },
+        { "%pip install -q a 'b'", "a" },
+        { "import os\nos.system('pip install requests numpy>=1.26')", "requests numpy>=1.26" },
+        { "os.system(\"pip3 install a\"); print(\"b\")", "a" },
+        { "subprocess.run(['pip', 'install', 'a', \"b==1\"], check=True)", "a b==1" },
+        { "subprocess.check_call([sys.executable, '-m', 'pip', 'install', '-q', 'a'])", "a" },
+        { "subprocess.run([sys.executable, '-m', 'pip', 'install', name])", "" },
+        { "subprocess.run('pip install -r req.txt && echo x', shell=True)", "" },
+        { "# pip install no", "" },
+        { "pipe.install('x')", "" },
+        { "print('pip list')", "" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < N_ELEMENTS(rows); i++)
+        expect(PACKAGE_PYTHON, rows[i].code, rows[i].names);
+}
+
+static void test_imports_of_javascript(void **state)
+{
+    static const struct {
+        const char *code;
+        const char *names;
+    } rows[] = {
+        { "const x = require('left-pad')", "left-pad" },
+        { "import _ from \"lodash/fp\"", "lodash" },
+        { "import 'side-effect'", "side-effect" },
+        { "import { a,\n b } from '@scope/name/deep'", "@scope/name" },
+        { "const m = await import('dyn')", "dyn" },
+        { "require('fs'); require('node:fs'); require('./x'); require('/x'); require('../x')", "" },
+        { "// require('no')\n/* require('no') */ const s = \"require('no')\"", "" },
+        { "x.require('no')", "" },
+        { "const u = 'http://x' // y\nrequire('yes')", "yes" },
+        { "export * from 'again'", "again" },
+        { "require(`t`)", "" },
+        { "require('http://x')", "" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < N_ELEMENTS(rows); i++)
+        expect(PACKAGE_NODE, rows[i].code, rows[i].names);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_imports_of_python),
+        cmocka_unit_test(test_pip_in_the_code_itself),
+        cmocka_unit_test(test_imports_of_javascript),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
