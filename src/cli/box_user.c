@@ -10,8 +10,10 @@
 #include "base/err.h"
 #include "box/kept.h"
 #include "box/kept_open.h"
+#include "cli/package_args.h"
 #include "conf/box_spec.h"
 #include "conf/settings.h"
+#include "run/packages.h"
 
 static bool is_user(const char *name)
 {
@@ -32,6 +34,27 @@ int box_check_user(const char *name, struct gb_err *err)
                    KEPT_USER_MAX - 1);
 }
 
+static int add_packages(const struct settings *settings, const struct box_wish *wish,
+                        struct packages *packages, struct box_spec *box, struct gb_err *err)
+{
+    struct run_packages *told = NULL;
+    const struct packages_order order = {
+        .wishes = wish->packages,
+        .settings = settings,
+        .box = box,
+        .workdir = wish->workdir ? wish->workdir : BOX_WORKSPACE,
+        .cancel_fd = -1,
+    };
+    int r = packages_open(&order, packages, &told, err);
+
+    if (r < 0)
+        packages_print_log(told);
+    else
+        box->layers = packages->binds;
+    run_packages_free(told);
+    return r;
+}
+
 int box_make(const struct settings *settings, const struct box_wish *wish, struct kept *ret,
              struct gb_err *err)
 {
@@ -43,14 +66,20 @@ int box_make(const struct settings *settings, const struct box_wish *wish, struc
         .workdir = wish->workdir ? wish->workdir : BOX_WORKSPACE,
         .ttl_ms = wish->ttl_ms,
     };
+    cleanup_with(packages_close) struct packages packages;
     char id[ID_SIZE];
     int r = settings_check(settings, err);
 
+    packages_init(&packages);
+    if (r == 0 && wish->packages)
+        r = add_packages(settings, wish, &packages, &box, err);
     box.workdir = wish->workdir;
     box.ttl_ms = wish->ttl_ms;
     box.shows_groups = true;
     if (r == 0)
         r = kept_open(&box, &spec, id, err);
+    if (r == 0)
+        r = packages_give(&packages, settings, id, err);
     return r < 0 ? r : kept_find(settings->state_dir, id, ret, err);
 }
 

@@ -6,6 +6,7 @@
 
 struct gb_err;
 struct kept;
+struct package_wishes;
 struct settings;
 
 /* Letters, digits, "._-@", not at the beginning "-" or "."; at most 63. */
@@ -13,9 +14,10 @@ int box_check_user(const char *name, struct gb_err *err);
 
 /* What a new box is to be, besides what the settings say. */
 struct box_wish {
-    const char *user;    /* NULL: nobody's in particular */
-    const char *workdir; /* NULL: the workspace */
-    uint64_t ttl_ms;     /* 0: for ever */
+    const char *user;                      /* NULL: nobody's in particular */
+    const char *workdir;                   /* NULL: the workspace */
+    uint64_t ttl_ms;                       /* 0: for ever */
+    const struct package_wishes *packages; /* NULL: none */
 };
 
 /* Makes a box and gives it to a keeper. */

@@ -17,6 +17,7 @@
 #include "box/kept.h"
 #include "cli/box_user.h"
 #include "cli/command.h"
+#include "cli/package_args.h"
 #include "cli/term.h"
 #include "conf/box_spec.h"
 #include "conf/settings.h"
@@ -29,6 +30,7 @@ struct box_args {
     const char *user;
     const char *workdir;
     const char *ttl;
+    struct package_args packages;
     bool is_json;
     bool is_all;
 };
@@ -38,6 +40,7 @@ static const struct opt create_options[] = {
     { OPT_TEXT, "user", 0, AT(user), "NAME", "whose box it is: one each, made once" },
     { OPT_TEXT, "ttl", 0, AT(ttl), "TIME", "remove it by itself after so long: 90s, 2h [never]" },
     { OPT_TEXT, "workdir", 0, AT(workdir), "DIR", "where its runs begin [/workspace]" },
+    PACKAGE_NAME_OPTIONS(struct box_args, packages),
     { OPT_KEY, .key = KEY_TIMEOUT },
     { OPT_KEY, .key = KEY_CPU_TIME },
     { OPT_KEY, .key = KEY_MEMORY },
@@ -77,10 +80,13 @@ struct opened {
     struct box_args args;
     struct parsed parsed;
     struct settings settings;
+    struct package_wishes wishes;
 };
 
 static void opened_clear(struct opened *opened)
 {
+    package_args_free(&opened->args.packages);
+    package_wishes_clear(&opened->wishes);
     settings_clear(&opened->settings);
     parsed_clear(&opened->parsed);
 }
@@ -90,6 +96,9 @@ static int open_call(const struct call *call, struct opened *ret, struct gb_err 
 {
     int r = command_parse(call, &ret->args, &ret->parsed, err);
 
+    package_wishes_init(&ret->wishes);
+    if (r == 0)
+        r = package_args_take(&ret->args.packages, &ret->wishes, err);
     if (r == 0)
         r = command_settings(call, &ret->parsed, &ret->settings, err);
     if (r == 0 && ret->parsed.has_rest)
@@ -174,6 +183,8 @@ static int create(struct opened *opened, struct kept *ret, struct gb_err *err)
 
     if (r < 0)
         return r;
+    if (!package_wishes_are_empty(&opened->wishes))
+        wish.packages = &opened->wishes;
     if (wish.user) {
         /* Two at once would make two. */
         lock = kept_lock(opened->settings.state_dir, err);

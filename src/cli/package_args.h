@@ -28,26 +28,22 @@ struct package_args {
     bool is_auto;
 };
 
-#define PACKAGE_OPTIONS(type, field)                                       \
-    { OPT_LIST, "package",                                                 \
-      0,        offsetof(type, field.packages),                            \
-      "NAME",   "install a Python package first: 'numpy>=1.26'" },         \
-        { OPT_LIST, "requirements",                                        \
-          0,        offsetof(type, field.requirements),                    \
-          "FILE",   "install what a requirements file names" },            \
-        { OPT_LIST,                                                        \
-          "npm",                                                           \
-          0,                                                               \
-          offsetof(type, field.npm),                                       \
-          "NAME[@RANGE]",                                                  \
-          "install a package of npm's first" },                            \
-        { OPT_LIST, "package-json",                                        \
-          0,        offsetof(type, field.package_json),                    \
-          "FILE",   "install the dependencies of a package.json" },        \
-    {                                                                      \
-        OPT_FLAG, "auto-packages", 0, offsetof(type, field.is_auto), NULL, \
-            "install what the code imports and this machine lacks"         \
-    }
+/* Rows for a table of options. */
+/* clang-format off */
+#define PACKAGE_NAME_OPTIONS(type, field)                                                      \
+    { OPT_LIST, "package", 0, offsetof(type, field.packages), "NAME",                          \
+      "install a Python package first: 'numpy>=1.26'" },                                       \
+    { OPT_LIST, "requirements", 0, offsetof(type, field.requirements), "FILE",                 \
+      "install what a requirements file names" },                                              \
+    { OPT_LIST, "npm", 0, offsetof(type, field.npm), "NAME[@RANGE]",                           \
+      "install a package of npm's first" },                                                    \
+    { OPT_LIST, "package-json", 0, offsetof(type, field.package_json), "FILE",                 \
+      "install the dependencies of a package.json" }
+#define PACKAGE_OPTIONS(type, field)                                                           \
+    PACKAGE_NAME_OPTIONS(type, field),                                                         \
+    { OPT_FLAG, "auto-packages", 0, offsetof(type, field.is_auto), NULL,                       \
+      "install what the code imports and this machine lacks" }
+/* clang-format on */
 
 void package_args_free(struct package_args *args);
 
@@ -92,6 +88,10 @@ struct packages_order {
 /* *ret_told is filled also on failure; the caller owes a run_packages_free(). */
 int packages_open(const struct packages_order *order, struct packages *ret,
                   struct run_packages **ret_told, struct gb_err *err);
+
+/* A box that lives on has them. */
+int packages_give(const struct packages *packages, const struct settings *settings, const char *box,
+                  struct gb_err *err);
 
 /* The last lines of an installer that failed, on stderr. */
 void packages_print_log(const struct run_packages *told);

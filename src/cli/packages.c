@@ -236,3 +236,15 @@ int packages_open(const struct packages_order *order, struct packages *ret,
     }
     return r;
 }
+
+int packages_give(const struct packages *packages, const struct settings *settings, const char *box,
+                  struct gb_err *err)
+{
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < N_PACKAGE_KINDS; i++)
+        if (packages->layers[i].lock_fd >= 0)
+            r = layer_give(&packages->layers[i], settings->cache_dir, box, settings->state_dir,
+                           err);
+    return r;
+}

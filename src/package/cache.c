@@ -20,6 +20,7 @@
 #include "base/fd.h"
 #include "base/file.h"
 #include "package/layer_tree.h"
+#include "package/uses.h"
 #include "store/digest.h"
 
 #define MANIFEST_NAME "manifest.json"
@@ -76,7 +77,8 @@ int cache_open(const char *dir, struct cache *ret, struct gb_err *err)
     ret->layers_fd = ret->path ? open_dir(top, "layers", dir, err) : -ENOMEM;
     ret->new_fd = ret->layers_fd < 0 ? ret->layers_fd : open_dir(top, "new", dir, err);
     ret->locks_fd = ret->new_fd < 0 ? ret->new_fd : open_dir(top, "locks", dir, err);
-    r = ret->locks_fd;
+    ret->uses_fd = ret->locks_fd < 0 ? ret->locks_fd : open_dir(top, "uses", dir, err);
+    r = ret->uses_fd;
     if (r < 0) {
         cache_close(ret);
         return r;
@@ -90,6 +92,7 @@ void cache_close(struct cache *cache)
     drop_fd(&cache->layers_fd);
     drop_fd(&cache->new_fd);
     drop_fd(&cache->locks_fd);
+    drop_fd(&cache->uses_fd);
     free(cache->path);
     cache->path = NULL;
 }
@@ -312,7 +315,7 @@ static void look(const struct cache *cache, const char *key, struct cache_entry 
         openat(cache->layers_fd, key, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     cleanup_close int lock = cache_lock(cache, key, CACHE_ALONE, false, -1, NULL);
 
-    *ret = (struct cache_entry){ .is_in_use = lock == -EBUSY };
+    *ret = (struct cache_entry){ .is_in_use = lock == -EBUSY || uses_has(cache->uses_fd, key) };
     ret->is_damaged =
         fd < 0 || read_manifest(fd, key, &ret->manifest, &ret->used_s, false, NULL) < 0;
     (void)snprintf(ret->manifest.key, sizeof(ret->manifest.key), "%.64s", key);
@@ -375,6 +378,9 @@ int cache_remove(const struct cache *cache, const char *key, struct gb_err *err)
 
     if (lock < 0)
         return lock;
+    if (uses_has(cache->uses_fd, key))
+        return gb_fail(err, -EBUSY, GB_BLAME_CALLER, "'%.12s' is in use by a box that lives on",
+                       key);
     r = remove_folder(cache, "new", key, err);
     if (r < 0)
         return r;

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* package/cache.h - layers of packages on the host, each made once and then only read.
  *
- *    DIR/layers/KEY/manifest.json   what it is (package/manifest.h); its time is that of the last
- * use DIR/layers/KEY/tree/           what boxes are shown, read-only DIR/layers/KEY/etc/ what an
- * interpreter of the machine needs besides; may be missing DIR/new/KEY/                   one that
- * is being made DIR/locks/KEY                  whoever makes or removes it has it alone, whoever
- * uses it shares
+ *    DIR/layers/KEY/manifest.json   what it is (package/manifest.h), and when it was last used
+ *    DIR/layers/KEY/tree/           what boxes are shown, read-only
+ *    DIR/layers/KEY/etc/            what an interpreter needs besides; may be missing
+ *    DIR/new/KEY/                   one that is being made
+ *    DIR/locks/KEY                  held alone by who makes or removes it, shared by who uses it
+ *    DIR/uses/                      boxes that live on and use one (package/uses.h)
  *
  * Invariants
  *  1. A layer appears whole, by one rename, after everything of it is on the disk.
  *  2. What lies in new/ under a lock that can be had alone has a dead owner, and is removed.
- *  3. Everything belongs to this user and nobody else may enter DIR; what does not is refused,
- * never repaired.
+ *  3. Everything belongs to this user and nobody else may enter DIR; what does not is
+ *     refused, never repaired.
  */
 #pragma once
 
@@ -28,12 +29,13 @@ struct cache {
     int layers_fd;
     int new_fd;
     int locks_fd;
+    int uses_fd;
 };
 
-#define CACHE_INIT                                     \
-    (struct cache)                                     \
-    {                                                  \
-        .layers_fd = -1, .new_fd = -1, .locks_fd = -1, \
+#define CACHE_INIT                                                    \
+    (struct cache)                                                    \
+    {                                                                 \
+        .layers_fd = -1, .new_fd = -1, .locks_fd = -1, .uses_fd = -1, \
     }
 
 /* Makes what is missing, and removes what dead owners left.  The caller owes a cache_close(). */

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,11 +23,14 @@
 #include "wire/crate.h"
 
 /* Names in the box. */
-#define PLACE        "/tmp/glovebox-packages"
+#define PLACE_DIR    "/tmp"
+#define PLACE_NAME   "glovebox-packages"
+#define PLACE        PLACE_DIR "/" PLACE_NAME
 #define REQUIREMENTS "requirements.txt"
 #define NPMRC        "npmrc"
 #define CA_NAME      "ca.pem"
 #define REPORT       "report.json"
+#define PIP_LOG      "pip.log"
 
 #define CA_MAX       (8u << 20)
 #define REPORT_MAX   (16u << 20)
@@ -76,7 +80,7 @@ static const struct {
          * what is compiled holds without the times of files, which do not travel. */
         .install = STRS("python3", "-I", "-m", "pip", "install", "--no-input", "--no-cache-dir",
                         "--no-compile", "--no-warn-script-location", "--progress-bar", "off",
-                        "--target", INSTALL_PYTHON_DIR, "--report", PLACE "/" REPORT, "-r",
+                        "--target", INSTALL_PYTHON_DIR, "--report", PLACE "/" REPORT, "--log", PLACE "/" PIP_LOG, "-r",
                         PLACE "/" REQUIREMENTS),
         .guard = STRS("--only-binary", ":all:"),
         .finish = STRS("python3", "-I", "-m", "compileall", "-q", "-j", "2", "--invalidation-mode",
@@ -163,16 +167,24 @@ static int on_output(void *user, int stream, const void *bytes, size_t len)
     return 0;
 }
 
-/* The last line that an installer calls an error. */
+/* What an installer calls the error: pip's last word, npm's first one behind the code. */
 static const char *last_error(const struct buf *log, char ret[static SAID_MAX])
 {
-    static const char *const marks[] = { "ERROR: ", "npm error ", "npm ERR! " };
+    static const struct {
+        const char *mark;
+        bool is_first;
+    } marks[] = { { "ERROR: ", false }, { "npm error ", true }, { "npm ERR! ", true } };
     const char *said = NULL;
 
-    for (size_t i = 0; log->data && i < N_ELEMENTS(marks); i++)
-        for (const char *at = strstr(log->data, marks[i]); at; at = strstr(at + 1, marks[i]))
-            if (strncmp(at + strlen(marks[i]), "A complete log", 14) != 0 && (!said || i == 0))
-                said = at + strlen(marks[i]);
+    for (size_t i = 0; log->data && !said && i < N_ELEMENTS(marks); i++) {
+        for (const char *at = strstr(log->data, marks[i].mark); at;
+             at = strstr(at + 1, marks[i].mark)) {
+            const char *words = at + strlen(marks[i].mark);
+
+            if (strncmp(words, "code ", 5) != 0 && !(said && marks[i].is_first))
+                said = words;
+        }
+    }
     if (!said)
         return NULL;
     (void)snprintf(ret, SAID_MAX, "%.*s", (int)strcspn(said, "\n"), said);
@@ -293,6 +305,7 @@ static int put_wishes(struct installation *in, struct gb_err *err)
     cleanup_buf struct buf npmrc = BUF_INIT(64u << 10);
     cleanup_buf struct buf ca = BUF_INIT(CA_MAX);
     struct box_file files[3];
+    uint64_t mark;
     size_t n = 0;
     int r = index->ca_file ? read_ca(index->ca_file, &ca, err) : 0;
 
@@ -303,16 +316,17 @@ static int put_wishes(struct installation *in, struct gb_err *err)
     if (in->kind == PACKAGE_NODE && write_npmrc(index, &npmrc) < 0)
         return no_memory(err);
     if (in->kind == PACKAGE_PYTHON)
-        files[n++] = (struct box_file){ REQUIREMENTS, 0644, wishes.data, -1, wishes.len };
+        files[n++] =
+            (struct box_file){ PLACE_NAME "/" REQUIREMENTS, 0644, wishes.data, -1, wishes.len };
     if (npmrc.len)
-        files[n++] = (struct box_file){ NPMRC, 0600, npmrc.data, -1, npmrc.len };
+        files[n++] = (struct box_file){ PLACE_NAME "/" NPMRC, 0600, npmrc.data, -1, npmrc.len };
     if (ca.len)
-        files[n++] = (struct box_file){ CA_NAME, 0644, ca.data, -1, ca.len };
-    r = n ? box_put(in->box, PLACE, files, n, NULL, err) : 0;
+        files[n++] = (struct box_file){ PLACE_NAME "/" CA_NAME, 0644, ca.data, -1, ca.len };
+    r = n ? box_put(in->box, PLACE_DIR, files, n, &mark, err) : 0;
     if (r == 0 && in->kind == PACKAGE_NODE) {
         struct box_file json = { "package.json", 0644, wishes.data, -1, wishes.len };
 
-        r = box_put(in->box, kinds[in->kind].dir, &json, 1, NULL, err);
+        r = box_put(in->box, kinds[in->kind].dir, &json, 1, &mark, err);
     }
     return r;
 }
@@ -344,11 +358,45 @@ static int run(struct installation *in, const char *const *argv, const char *con
     return r;
 }
 
-/* A limit or a wall that decided says more than the installer's last words. */
-static const struct diagnosis *why_ended(const struct installation *in,
-                                         const struct box_run_end *end)
+static int whole_item(void *user, const struct crate_item *item)
 {
-    const struct diagnosis *why;
+    (void)user;
+    return item->size > REPORT_MAX ? -EFBIG : 0;
+}
+
+static int whole_data(void *user, const uint8_t *bytes, size_t len)
+{
+    return buf_add(user, bytes, len);
+}
+
+static int whole_done(void *user)
+{
+    (void)user;
+    return 0;
+}
+
+/* One file of the box, into a buf. */
+static const struct crate_ops whole_ops = { whole_item, whole_data, whole_done };
+
+/* pip tells people less than it knows: why a page could not be had stands in its log alone. */
+static void take_log(struct installation *in, struct buf *ret)
+{
+    struct box_get_spec spec = {
+        .dir = PLACE,
+        .path = PIP_LOG,
+        .max_files = 1,
+        .max_bytes = REPORT_MAX,
+    };
+
+    (void)buf_add(ret, in->end->log.data, in->end->log.len);
+    if (in->kind == PACKAGE_PYTHON)
+        (void)box_get(in->box, &spec, &whole_ops, ret, NULL);
+}
+
+/* A limit that decided says more than the installer's last words. */
+static const struct diagnosis *why_ended(struct installation *in, const struct box_run_end *end)
+{
+    cleanup_buf struct buf all = BUF_INIT(2 * REPORT_MAX);
 
     if (end->exec_error)
         return diagnosis_named("no_installer");
@@ -356,14 +404,10 @@ static const struct diagnosis *why_ended(const struct installation *in,
         return diagnosis_named("timeout");
     if (end->oom_kills)
         return diagnosis_named("memory");
-    why = diagnosis_of(in->kind, in->end->log.data, in->end->log.len);
     if (end->disk_free < VERDICT_DISK_FREE_MIN)
         return diagnosis_named("disk_full");
-    if (strcmp(why->name, "no_such_package") == 0 && in->kind == PACKAGE_PYTHON &&
-        index_is_guarded(in->spec->index) && in->audit->connections > 1 &&
-        memmem(in->end->log.data, in->end->log.len, "Skipping", 8))
-        return diagnosis_named("needs_build");
-    return why;
+    take_log(in, &all);
+    return diagnosis_of(in->kind, all.data, all.len);
 }
 
 /* The first host that was asked for and not allowed. */
@@ -446,26 +490,8 @@ static int run_finish(struct installation *in, struct gb_err *err)
 
 /* ---- what it made --------------------------------------------------------------------------- */
 
-static int report_item(void *user, const struct crate_item *item)
-{
-    (void)user;
-    return item->size > REPORT_MAX ? -EFBIG : 0;
-}
-
-static int report_data(void *user, const uint8_t *bytes, size_t len)
-{
-    return buf_add(user, bytes, len);
-}
-
-static int report_done(void *user)
-{
-    (void)user;
-    return 0;
-}
-
 static int take_report(struct installation *in, struct manifest *manifest, struct gb_err *err)
 {
-    static const struct crate_ops ops = { report_item, report_data, report_done };
     cleanup_buf struct buf text = BUF_INIT(REPORT_MAX);
     struct box_get_spec spec = {
         .dir = kinds[in->kind].report_dir,
@@ -473,7 +499,7 @@ static int take_report(struct installation *in, struct manifest *manifest, struc
         .max_files = 1,
         .max_bytes = REPORT_MAX,
     };
-    int r = box_get(in->box, &spec, &ops, &text, err);
+    int r = box_get(in->box, &spec, &whole_ops, &text, err);
 
     if (r == 0)
         r = manifest_take_report(in->kind, text.data ? text.data : "", text.len, manifest, err);

@@ -24,6 +24,7 @@
 #include "package/index.h"
 #include "package/install.h"
 #include "package/layer_tree.h"
+#include "package/uses.h"
 #include "store/digest.h"
 
 #define BASIS_MAX (1u << 20)
@@ -315,6 +316,18 @@ int layer_open(const struct layer_order *order, struct layer *ret, struct gb_err
         r = use(order, &cache, key, &basis, ret, err);
     if (r == 0)
         r = show(&cache, runtime, ret, err);
+    cache_close(&cache);
+    return r;
+}
+
+int layer_give(const struct layer *layer, const char *cache_dir, const char *box,
+               const char *state_dir, struct gb_err *err)
+{
+    struct cache cache = CACHE_INIT;
+    int r = cache_open(cache_dir, &cache, err);
+
+    if (r == 0)
+        r = uses_add(cache.uses_fd, layer->manifest.key, box, state_dir, err);
     cache_close(&cache);
     return r;
 }

@@ -61,6 +61,10 @@ struct layer {
 int layer_open(const struct layer_order *order, struct layer *ret, struct gb_err *err);
 void layer_close(struct layer *layer);
 
+/* A box that lives on has it: nothing removes the layer before that box has ended. */
+int layer_give(const struct layer *layer, const char *cache_dir, const char *box,
+               const char *state_dir, struct gb_err *err);
+
 /* What a box must be shown, added behind the n that are there; the new number.  Texts are the
  * layer's. */
 size_t layer_binds(const struct layer *layer, struct box_layer *binds, size_t n);

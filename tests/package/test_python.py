@@ -85,7 +85,7 @@ def test_the_box_that_runs_has_no_network(index):
     index.add("alpha")
     code = f"import alpha, socket; socket.create_connection(('127-0-0-1.address.internal', {index.port}))"
     done = run(code, packages=["alpha"], env=index.env())
-    assert done.exit_code == 1 and "Error" in done.stderr, done
+    assert done.exit_code == 1 and "gaierror" in done.stderr, done
 
 
 def test_pip_in_the_box_is_content_with_what_is_there_and_fails_at_once_otherwise(index):
@@ -101,7 +101,7 @@ def test_pip_in_the_box_is_content_with_what_is_there_and_fails_at_once_otherwis
             "took(sys.executable, '-m', 'pip', 'install', 'gamma')\n"
             "print(os.system('pip list | grep alpha'))\n")
     done = run(code, packages=["alpha"], env=index.env())
-    assert re.search(r"^0 True Requirement already satisfied.*^0 True.*^1 True.*No matching distribution",
+    assert re.search(r"^0 True .*Requirement already satisfied: alpha.*^0 True.*^1 True.*No matching distribution",
                      done.stdout, re.M | re.S), done
     assert re.search(r"^alpha +1.0$", done.stdout, re.M), done
 
@@ -116,8 +116,8 @@ def test_two_sets_are_two_layers(index, cache):
     index.add("beta")
     run("1", packages=["alpha"], env=index.env())
     run("1", packages=["alpha", "beta"], env=index.env())
-    run("1", packages=["beta", "alpha"], env=index.env())
-    assert len(layers(cache)) == 2
+    again = run("1", packages=["beta", "Alpha"], env=index.env())
+    assert again.install["cached"] is True and len(layers(cache)) == 2
 
 
 def test_a_requirements_file_with_hashes(index, place):
@@ -175,7 +175,7 @@ def test_credentials_of_the_index_are_seen_by_nobody(index, cache):
     index.login = f"user:{SECRET}"
     index.add("alpha")
     look = ("import alpha, os\nprint(sorted(os.environ.items()))\n"
-            "for top in ('/opt', '/tmp', '/etc', '/home', '/workspace', '/proc/self'):\n"
+            "for top in ('/opt', '/tmp', '/etc/python3.11', '/home', '/workspace'):\n"
             "    for root, _, names in os.walk(top):\n"
             "        for name in names:\n"
             "            try:\n"

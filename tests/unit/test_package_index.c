@@ -254,6 +254,14 @@ static void test_reasons_are_told_apart(void **state)
           "WARNING: Retrying (Retry(total=0)) after connection broken by 'NewConnectionError(...'\n"
           "ERROR: Could not find a version (from versions: none)\nERROR: No matching distribution",
           "unreachable" },
+        { PACKAGE_PYTHON,
+          "Skipping link: No sources permitted for x: http://h/x.tar.gz\n"
+          "ERROR: No matching distribution found for x\n",
+          "needs_build" },
+        { PACKAGE_PYTHON,
+          "Could not fetch URL http://h/simple/x/: 401 Client Error: Unauthorized for url - "
+          "skipping\nERROR: No matching distribution found for x (from versions: none)\n",
+          "credentials" },
         { PACKAGE_PYTHON, "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM", "hash_mismatch" },
         { PACKAGE_PYTHON, "OSError: [Errno 28] No space left on device", "disk_full" },
         { PACKAGE_PYTHON, "SSLCertVerificationError(1, '[SSL: CERTIFICATE_VERIFY_FAILED]",

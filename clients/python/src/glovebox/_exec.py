@@ -33,6 +33,10 @@ def exec(code: Optional[Union[str, bytes]] = None, language: Optional[str] = "py
     stdin, env   of the program; without stdin it reads nothing
     timeout, cpu_time, memory, cpus, pids, disk, output_max
                  limits: seconds, bytes or "512m"
+    packages, npm
+                 names with versions, installed first and kept: ["requests", "numpy>=1.26"]
+    auto_packages
+                 True: what the code imports and this machine lacks, too
     backend, image, toolchains, require, allow_missing, workdir, net
                  as the options of `glovebox exec`
     binary       the command; else GLOVEBOX_BIN, else glovebox on PATH

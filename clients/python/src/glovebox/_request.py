@@ -190,6 +190,9 @@ class ExecOptions(BoxOptions, ProgramOptions, total=False):
 
     workspace: StrPath
     net: str
+    packages: Sequence[str]
+    npm: Sequence[str]
+    auto_packages: bool
 
 
 class InBoxOptions(ProgramOptions, total=False):
@@ -208,9 +211,12 @@ class CreateOptions(BoxOptions, total=False):
     ttl: Seconds
     workdir: str
     output_max: Size
+    packages: Sequence[str]
+    npm: Sequence[str]
 
 
-NOT_WORDS = ("argv", "args", "files", "out", "stdin", "env", "toolchains", "binary", "cwd")
+NOT_WORDS = ("argv", "args", "files", "out", "stdin", "env", "toolchains", "packages", "npm", "auto_packages",
+             "binary", "cwd")
 
 
 def check_names(options: Mapping[str, object], known: type) -> None:
@@ -228,6 +234,12 @@ def folder(options: Mapping[str, Any]) -> Optional[str]:
 def toolchain_words(options: Mapping[str, Any]) -> List[str]:
     return [f"--toolchain={os.path.abspath(os.fspath(tree))}"
             for tree in options.get("toolchains") or ()]
+
+
+def package_words(options: Mapping[str, Any]) -> List[str]:
+    words = [f"--package={name}" for name in options.get("packages") or ()]
+    words += [f"--npm={name}" for name in options.get("npm") or ()]
+    return words + (["--auto-packages"] if options.get("auto_packages") else [])
 
 
 @contextlib.contextmanager
@@ -249,7 +261,7 @@ def exec_call(code: Optional[Union[str, bytes]], language: Optional[str],
         words += [style, "--color=never"]
         words += file_words(options.get("files"), shelf) + out_words(options.get("out"))
         words += [f"--env={name}={value}" for name, value in (options.get("env") or {}).items()]
-        words += toolchain_words(options)
+        words += toolchain_words(options) + package_words(options)
         words += ["--stdin"] if stdin is not None else []
         given = as_bytes(stdin) if stdin is not None else b""
         words += [box] if box is not None else []

@@ -70,7 +70,7 @@ def create_words(options: "_request.CreateOptions") -> List[str]:
     words = [_binary.find(options.get("binary")), "box", "create", "--json"]
     words += _request.option_words({name: value for name, value in options.items()
                                     if name not in _request.NOT_WORDS})
-    words += _request.toolchain_words(options)
+    words += _request.toolchain_words(options) + _request.package_words(options)
     _request.check_words(words)
     return words
 

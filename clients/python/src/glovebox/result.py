@@ -73,6 +73,17 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Package:
+    """One that was installed for the run, or found in the cache."""
+
+    name: str = d.key(d.text)
+    version: str = d.key(d.text)
+    kind: str = d.key(d.text)
+    sha256: Optional[str] = d.key(d.optional(d.text), None)
+    integrity: Optional[str] = d.key(d.optional(d.text), None)
+
+
+@dataclass(frozen=True)
 class Result:
     """How a run ended.  `verdict` is one of ok, nonzero, signal, timeout, cpu, memory, pids, disk,
     output, cancelled.  A program that fails is a result; see docs/result.md for each key."""
@@ -101,6 +112,7 @@ class Result:
     notes: List[str] = d.key(d.many(d.text), [])
     error: Optional[Failure] = d.key(d.optional(d.record(Failure)), None)
     hint: Optional[str] = d.key(d.optional(d.text), None)
+    packages: List[Package] = d.key(d.many(d.record(Package)), [])
     document: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property

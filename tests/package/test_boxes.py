@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Packages in boxes that live on, and from the Python client."""
+import os
+import subprocess
+import sys
+
+from lib import box, kept, place as places
+from test_python import USE, layers
+
+
+def cache_command(*words):
+    return box.run_words([str(places.binary()), "cache", *words], host_env=kept.environment())
+
+
+def test_a_box_that_lives_on_keeps_its_packages(index, cache):
+    index.add("alpha")
+    with kept.made("--package", "alpha", host_env=index.env()) as name:
+        index.close()
+        for _ in range(2):
+            done = kept.call("run", name, "--json", "-l", "python", "-c", USE)
+            assert done.stdout == "alpha 1.0\n", done
+        key = layers(cache)[0]
+        refused = cache_command("rm", key)
+        assert refused.returncode == 2 and b"in use by a box" in refused.err, refused
+    done = cache_command("rm", key)
+    assert done.returncode == 0 and layers(cache) == [], done
+    assert os.listdir(cache / "uses") == []
+
+
+def test_a_box_whose_packages_cannot_be_had_is_not_made(index):
+    done = kept.call("create", "--package", "nosuch", host_env=index.env())
+    assert done.returncode == 125 and b"no such package" in done.err, done
+    assert kept.listed() == []
+
+
+def test_the_python_client_asks_for_packages(index):
+    index.add("alpha")
+    script = ("import glovebox, sys\n"
+              f"done = glovebox.exec({USE!r}, packages=['alpha'], binary={str(places.binary())!r})\n"
+              "sys.stdout.write(done.stdout + done.packages[0].name)\n")
+    env = {**box.environment(index.env()), "PYTHONPATH": str(places.ROOT / "clients/python/src")}
+    done = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True, check=False)
+    assert done.stdout == "alpha 1.0\nalpha", done
