@@ -74,6 +74,7 @@ enum {
     RUN = 1,
     GLOVE = 2,
     BOTH = RUN | GLOVE,
+    START = 4, /* in the profile of an engine only */
 };
 
 enum {
@@ -580,37 +581,63 @@ static bool holds_value(const struct cond *cond, uint32_t value)
     return false;
 }
 
-/* The rows of that kind about the arguments of a call that the glove is bound by. */
-static size_t rules_of(const struct call *call, enum kind kind, const struct row *ret[N_ROWS])
+/* The rows of that kind about the arguments of a call, for these who. */
+static size_t rules_of(const struct call *call, enum kind kind, unsigned who,
+                       const struct row *ret[N_ROWS])
 {
     size_t n = 0;
 
     for (size_t i = 0; i < N_ROWS; i++)
-        if (policy[i].kind == kind && policy[i].who & GLOVE && row_names(&policy[i], call->name))
+        if (policy[i].kind == kind && policy[i].who & who && row_names(&policy[i], call->name))
             ret[n++] = &policy[i];
     return n;
+}
+
+/* Refused with that value of the first argument and any value of the second but those of its rows.
+ * An engine takes no two conditions about one argument: what lies between them is spelled out. */
+static void profile_second(const struct call *call, const struct row *const *rows, size_t n,
+                           uint32_t value)
+{
+    const struct cond *first = &rows[0]->conds[0];
+    unsigned arg = rows[0]->conds[1].arg;
+    uint64_t permitted = 0;
+    uint32_t end = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        permitted |= UINT64_C(1) << rows[i]->conds[1].value[0];
+        end = rows[i]->conds[1].value[0] >= end ? rows[i]->conds[1].value[0] + 1 : end;
+    }
+    for (uint32_t other = 0; other <= end; other++) {
+        if (other < end && permitted >> other & 1)
+            continue;
+        profile_rule(call->name);
+        profile_arg(first->arg, "MASKED_EQ", UINT32_MAX, value, "");
+        if (other < end)
+            profile_arg(arg, "MASKED_EQ", UINT32_MAX, other, ",");
+        else
+            profile_arg(arg, "GE", end, 0, ",");
+        profile_rule_end();
+    }
 }
 
 /* One value of the first argument that decides: refused, or refused unless the second one holds. */
 static void profile_value(const struct call *call, const struct row *const *rows, size_t n,
                           uint32_t value)
 {
-    const struct cond *first = &rows[0]->conds[0];
+    const struct row *about[N_ROWS];
+    size_t n_about = 0;
 
     for (size_t i = 0; i < n; i++) {
-        const struct cond *second = &rows[i]->conds[1];
-
         if (!holds_value(&rows[i]->conds[0], value))
             continue;
-        if (second->n_values == 0)
+        if (rows[i]->conds[1].n_values == 0)
             return;
-        profile_rule(call->name);
-        profile_arg(first->arg, "MASKED_EQ", UINT32_MAX, value, "");
-        profile_arg(second->arg, "NE", second->value[0], 0, ",");
-        profile_rule_end();
-        return;
+        about[n_about++] = rows[i];
     }
-    profile_refuse(call->name, first, UINT32_MAX, value);
+    if (n_about > 0)
+        profile_second(call, about, n_about, value);
+    else
+        profile_refuse(call->name, &rows[0]->conds[0], UINT32_MAX, value);
 }
 
 /* All but the values that are permitted. */
@@ -623,7 +650,8 @@ static void profile_all_but_values(const struct call *call, const struct row *co
         const struct cond *conds = rows[i]->conds;
 
         if (conds[0].arg != first->arg || conds[0].mask != UINT32_MAX || conds[1].n_values > 1 ||
-            (conds[1].n_values == 1 && conds[1].mask != UINT32_MAX))
+            (conds[1].n_values == 1 &&
+             (conds[1].mask != UINT32_MAX || conds[1].value[0] >= PERMITTED_MAX)))
             die("%s: no profile can say what is permitted", call->name);
         for (unsigned v = 0; v < conds[0].n_values; v++)
             end = conds[0].value[v] >= end ? conds[0].value[v] + 1 : end;
@@ -645,10 +673,10 @@ static void profile_bits(const struct call *call, const struct cond *cond)
             profile_refuse(call->name, cond, 1u << bit, 1u << bit);
 }
 
-static void profile_call(const struct call *call)
+static void profile_call(const struct call *call, unsigned who)
 {
     const struct row *rows[N_ROWS];
-    size_t n = rules_of(call, KIND_REFUSE, rows);
+    size_t n = rules_of(call, KIND_REFUSE, who, rows);
 
     for (size_t i = 0; i < n; i++) {
         const struct cond *cond = &rows[i]->conds[0];
@@ -660,7 +688,7 @@ static void profile_call(const struct call *call)
     }
     if (call->glove == ALLOW)
         return;
-    n = rules_of(call, KIND_PERMIT, rows);
+    n = rules_of(call, KIND_PERMIT, who, rows);
     if (n == 1 && rows[0]->conds[0].mask != UINT32_MAX && rows[0]->conds[0].n_values == 1 &&
         rows[0]->conds[0].value[0] == 0 && rows[0]->conds[1].n_values == 0)
         profile_bits(call, &rows[0]->conds[0]);
@@ -670,15 +698,15 @@ static void profile_call(const struct call *call)
         die("%s: nothing is permitted, and there are rules", call->name);
 }
 
-static void profile_print(void)
+static void profile_print(const char *macro, unsigned who)
 {
     const char *separator = "";
 
-    printf(
-        "\n#define gb_filter_engine \\\n    \"{\\\"defaultAction\\\":\\\"SCMP_ACT_ALLOW\\\",\" \\\n"
-        "    \"\\\"architectures\\\":[\\\"%s\\\"],\" \\\n"
-        "    \"\\\"syscalls\\\":[{\\\"action\\\":\\\"SCMP_ACT_ERRNO\\\",\\\"names\\\":[\" \\\n",
-        seccomp_arch_native() == SCMP_ARCH_X86_64 ? "SCMP_ARCH_X86_64" : "SCMP_ARCH_AARCH64");
+    printf("\n#define %s \\\n    \"{\\\"defaultAction\\\":\\\"SCMP_ACT_ALLOW\\\",\" \\\n"
+           "    \"\\\"architectures\\\":[\\\"%s\\\"],\" \\\n"
+           "    \"\\\"syscalls\\\":[{\\\"action\\\":\\\"SCMP_ACT_ERRNO\\\",\\\"names\\\":[\" \\\n",
+           macro,
+           seccomp_arch_native() == SCMP_ARCH_X86_64 ? "SCMP_ARCH_X86_64" : "SCMP_ARCH_AARCH64");
     for (size_t i = 0; i < n_calls; i++) {
         const struct call *call = &calls[i];
 
@@ -690,7 +718,7 @@ static void profile_print(void)
     puts("    \"]}\" \\");
     for (size_t i = 0; i < n_calls; i++)
         if (calls[i].nr >= 0 && (calls[i].ruled & GLOVE) != 0)
-            profile_call(&calls[i]);
+            profile_call(&calls[i], who);
     puts("    \"]}\"");
 }
 
@@ -706,7 +734,8 @@ int main(void)
     header_print();
     prog_print(&run);
     prog_print(&glove);
-    profile_print();
+    profile_print("gb_filter_engine", GLOVE);
+    profile_print("gb_filter_engine_rules", GLOVE | START);
     puts("\n#endif");
     return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;
 }

@@ -200,12 +200,10 @@ static int wall_failed(const struct box_spec *spec, int code, uint32_t step, str
 static int setup_failed(const struct box_spec *spec, int code, uint32_t step, struct gb_err *err)
 {
     if (step == GLOVE_STEP_EGRESS)
-        return gb_fail(
-            err, code, GB_BLAME_HOST,
-            "the network of the box cannot be made: %s" GB_REMEDY
-            "load the kernel's nf_tables with NAT (modprobe nft_redir nft_nat nft_reject_ipv4), "
-            "or use --net none",
-            strerror(-code));
+        return gb_fail(err, code, GB_BLAME_HOST,
+                       "the network of the box cannot be made: %s" GB_REMEDY
+                       "see whether this kernel has IPv4 with a loopback device, or use --net none",
+                       strerror(-code));
     return wall_failed(spec, code, step, err);
 }
 
@@ -240,19 +238,21 @@ static int await_setup(struct box *box, struct gb_err *err)
 {
     uint64_t deadline_ns = clock_after_ms(BUILD_MS);
     uint32_t step = 0;
-    uint64_t abi = 0;
+    uint64_t said = 0;
     int r;
 
-    while ((r = link_answer(box->link, box->setup_seq, &abi, &step)) == 0) {
+    while ((r = link_answer(box->link, box->setup_seq, &said, &step)) == 0) {
         r = settle_step(box, deadline_ns, err);
         if (r < 0)
             return r;
     }
     if (r < 0)
         return setup_failed(box->spec, r, step, err);
-    box->receipt.landlock = (unsigned)abi;
+    box->receipt.landlock = (unsigned)said & SETUP_SAID_ABI;
+    if (box->carry && said & SETUP_SAID_PROXY)
+        box->receipt.net = "proxy";
     box->ready_ns = clock_now_ns();
-    return link_await(box->link, box->limits_seq, deadline_ns, &abi, &step, err);
+    return link_await(box->link, box->limits_seq, deadline_ns, &said, &step, err);
 }
 
 int box_settle(struct box *box, struct gb_err *err)

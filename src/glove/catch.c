@@ -143,27 +143,36 @@ static int bind_own(int type, uint16_t port, int *ret)
     return 0;
 }
 
-/* The sockets first: a rule that leads to nobody is never in force. */
-int catch_set(struct catch *ret)
+/* The sockets first: a rule that leads to nobody is never in force.  The route last: without it
+ * nothing leaves, whatever else is there. */
+static int catch_all(struct catch *catch)
 {
-    int r = lo_up();
+    int r = bind_own(SOCK_STREAM, CATCH_TCP_PORT, &catch->tcp_fd);
 
-    *ret = (struct catch){ .tcp_fd = -1, .dns_fd = -1 };
     if (r == 0)
-        r = bind_own(SOCK_STREAM, CATCH_TCP_PORT, &ret->tcp_fd);
-    if (r == 0)
-        r = bind_own(SOCK_DGRAM, CATCH_DNS_PORT, &ret->dns_fd);
-    if (r == 0)
-        r = add_address();
+        r = catch->dns_fd < 0 ? -EADDRNOTAVAIL : add_address();
     if (r == 0)
         r = add_rules();
     if (r == 0)
         r = add_route();
-    if (r < 0) {
-        drop_fd(&ret->tcp_fd);
-        drop_fd(&ret->dns_fd);
-    }
+    if (r < 0)
+        drop_fd(&catch->tcp_fd);
     return r;
+}
+
+int catch_set(struct catch *ret)
+{
+    int r;
+
+    *ret = (struct catch){ .tcp_fd = -1, .dns_fd = -1, .proxy_fd = -1 };
+    (void)lo_up(); /* where it is up already, it may be nobody's to do so */
+    r = bind_own(SOCK_STREAM, CATCH_PROXY_PORT, &ret->proxy_fd);
+    if (r < 0)
+        return r;
+    /* Names have addresses for programs that look them up before they ask the proxy. */
+    (void)bind_own(SOCK_DGRAM, CATCH_DNS_PORT, &ret->dns_fd);
+    ret->is_transparent = catch_all(ret) == 0;
+    return 0;
 }
 
 /* The kernel tells our own port of a connection that no rule turned around. */

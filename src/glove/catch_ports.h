@@ -8,3 +8,7 @@
 /* Below 1024, so that they are no port of the program's own servers. */
 #define CATCH_TCP_PORT 2
 #define CATCH_DNS_PORT 53
+
+/* Where programs find a proxy that ask for one; the port that proxies usually have. */
+#define CATCH_PROXY_PORT      3128
+#define CATCH_PROXY_AUTHORITY "127.0.0.1:3128"

@@ -383,7 +383,7 @@ int channel_events(const struct channel *channel)
     if (channel->way == CHANNEL_FREE || channel->fd < 0)
         return -1;
     if (channel->way == CHANNEL_OUT)
-        return channel->credit > 0 ? POLLIN : -1;
+        return channel->credit > 0 && !channel->is_held ? POLLIN : -1;
     return channel->spill->len > 0 ? POLLOUT : 0;
 }
 

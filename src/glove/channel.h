@@ -62,6 +62,7 @@ struct channel {
     int fd; /* the glove's end of the pipe, -1 when there is none (any more) */
     enum channel_end end;
     bool has_fin;
+    bool is_held;    /* OUT: nothing is read yet, other bytes go first */
     uint64_t credit; /* OUT: bytes we may send.  IN: bytes the host may send */
     uint32_t owed;   /* IN: credit to be paid back */
     struct spill *spill;

@@ -29,7 +29,7 @@ int egress_begin(struct egress *egress)
     return 0;
 }
 
-static uint32_t next_ask(struct egress *egress)
+uint32_t egress_next_ask(struct egress *egress)
 {
     uint32_t ask = egress->next_ask++;
 
@@ -67,6 +67,11 @@ static struct lookup *lookup_of(struct egress *egress, uint32_t ask)
 bool egress_wants_conn(struct egress *egress)
 {
     return egress->is_on && conn_free(egress);
+}
+
+bool egress_wants_proxied(struct egress *egress)
+{
+    return egress_wants_conn(egress) && proxy_place(&egress->proxy);
 }
 
 bool egress_wants_lookup(struct egress *egress)
@@ -107,7 +112,7 @@ int egress_question(struct glove *glove)
         answer(egress, lookup, (enum dns_code)r, NULL);
     if (r != 0)
         return 0;
-    lookup->ask = next_ask(egress);
+    lookup->ask = egress_next_ask(egress);
     msg = (struct msg_lookup){ .ask = lookup->ask, .name = lookup->question.name };
     return link_send(&glove->link, MSG_LOOKUP, 0, 0, &msg);
 }
@@ -170,11 +175,27 @@ int egress_accept(struct glove *glove)
     }
     *conn = (struct conn){
         .state = CONN_ASKED,
-        .ask = next_ask(egress),
+        .ask = egress_next_ask(egress),
         .fd = fd,
         .port = ntohs(target.sin_port),
     };
     return ask_for(glove, conn, &target);
+}
+
+int egress_accept_proxied(struct glove *glove)
+{
+    struct egress *egress = &glove->egress;
+    struct conn *conn = conn_free(egress);
+    struct talk *talk = proxy_place(&egress->proxy);
+    int fd;
+
+    /* One that was caught meanwhile may have taken the last place. */
+    if (!conn || !talk)
+        return 0;
+    fd = accept4(egress->catch.proxy_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd >= 0)
+        proxy_begin(talk, conn, fd);
+    return 0;
 }
 
 static void refuse(struct conn *conn)
@@ -201,7 +222,19 @@ static int conn_open(struct glove *glove, struct conn *conn, const struct msg_to
     conn->in_number = told->in;
     conn->out_number = told->out;
     conn->state = CONN_OPEN;
+    conn->out->is_held = conn->talk != NULL;
     return channel_socket(channels, conn->in, conn->out, conn->fd);
+}
+
+static int conn_told(struct glove *glove, struct conn *conn, const struct msg_told *told)
+{
+    bool is_over = told->error != 0;
+
+    if (conn->talk)
+        proxy_told(conn, told->error, &is_over);
+    else if (is_over)
+        refuse(conn);
+    return is_over ? 0 : conn_open(glove, conn, told);
 }
 
 int egress_told(struct glove *glove, const void *msg)
@@ -217,13 +250,16 @@ int egress_told(struct glove *glove, const void *msg)
     }
     if (!conn || conn->state != CONN_ASKED)
         return -EPROTO;
-    if (told->error == 0)
-        return conn_open(glove, conn, told);
-    refuse(conn);
-    return 0;
+    return conn_told(glove, conn, told);
 }
 
 /* ---- ends ----------------------------------------------------------------------------------- */
+
+static void forget(struct conn *conn)
+{
+    proxy_forget(conn);
+    conn->state = CONN_FREE;
+}
 
 /* A channel's place may be another's by now. */
 static bool has_channel(const struct channel *channel, uint32_t number)
@@ -243,8 +279,14 @@ static int settle(struct glove *glove, struct conn *conn)
     bool is_deaf = has_channel(conn->in, conn->in_number) && conn->in->fd < 0;
 
     if (is_over(conn)) {
-        conn->state = CONN_FREE;
+        forget(conn);
         return 0;
+    }
+    if (conn->talk && has_channel(conn->out, conn->out_number)) {
+        int r = proxy_settle(glove, conn);
+
+        if (r < 0)
+            return r;
     }
     if (!is_deaf || conn->has_told)
         return 0;
@@ -275,6 +317,6 @@ int egress_hang_up(struct glove *glove, const void *msg)
         channel_reset(conn->in);
     if (has_channel(conn->out, conn->out_number))
         r = channel_finish(conn->out, &glove->link);
-    conn->state = CONN_FREE;
+    forget(conn);
     return r;
 }

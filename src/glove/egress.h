@@ -4,6 +4,8 @@
  *    program ── connect ──► caught (catch.h) ── CONNECT ──► host decides, dials ── TOLD ──►
  *               two channels, one each way, until both have ended or one side hangs up
  *
+ *    program ── to the proxy (proxy.h) ── CONNECT ──► as above
+ *
  *    program ── question for a name ──► LOOKUP ──► host decides ── TOLD ──► an address that stands
  *               for the name (names.h)
  *
@@ -25,6 +27,7 @@
 #include "glove/catch.h"
 #include "glove/channel.h"
 #include "glove/names.h"
+#include "glove/proxy.h"
 
 struct glove;
 
@@ -32,6 +35,7 @@ struct glove;
 
 enum conn_state {
     CONN_FREE,
+    CONN_TALKS, /* to the proxy: where to is not known yet */
     CONN_ASKED,
     CONN_OPEN,
 };
@@ -39,8 +43,9 @@ enum conn_state {
 struct conn {
     enum conn_state state;
     uint32_t ask;
-    int fd; /* while it is asked for; the channels have it later */
+    int fd; /* until it is open; the channels have it later */
     uint16_t port;
+    struct talk *talk;  /* NULL: it was caught, or is open and all is said */
     struct channel *in; /* once it is open */
     struct channel *out;
     uint32_t in_number;
@@ -60,6 +65,7 @@ struct egress {
     struct catch catch;
     uint32_t next_ask;
     struct names names;
+    struct proxy proxy;
     struct lookup lookups[LOOKUPS_MAX];
     struct conn conns[CONNS_MAX];
 };
@@ -69,11 +75,16 @@ int egress_begin(struct egress *egress);
 
 /* May a new connection, a new question be taken now? */
 bool egress_wants_conn(struct egress *egress);
+bool egress_wants_proxied(struct egress *egress);
 bool egress_wants_lookup(struct egress *egress);
 
 /* One that waits. */
 int egress_accept(struct glove *glove);
+int egress_accept_proxied(struct glove *glove);
 int egress_question(struct glove *glove);
+
+/* The number of the next question to the host. */
+uint32_t egress_next_ask(struct egress *egress);
 
 /* Handlers of TOLD and HANG_UP. */
 int egress_told(struct glove *glove, const void *msg);

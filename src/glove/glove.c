@@ -168,6 +168,13 @@ static int setup_apply(struct glove *glove, const struct msg_setup *msg, int *re
     return msg->flags & SETUP_FLAG_SECCOMP ? filter_glove() : 0;
 }
 
+static uint64_t setup_said(const struct glove *glove, int abi)
+{
+    bool is_proxy = glove->egress.is_on && !glove->egress.catch.is_transparent;
+
+    return (uint64_t)abi | (is_proxy ? SETUP_SAID_PROXY : 0);
+}
+
 static int on_setup(struct glove *glove, const void *msg)
 {
     const struct msg_setup *request = msg;
@@ -189,7 +196,7 @@ static int on_setup(struct glove *glove, const void *msg)
     if (request->ttl_ms > 0)
         glove->end_ns = clock_after_ms(request->ttl_ms);
     glove->state = GLOVE_OPEN;
-    return link_ok(&glove->link, request->seq, (uint64_t)abi);
+    return link_ok(&glove->link, request->seq, setup_said(glove, abi));
 }
 
 static int on_limits(struct glove *glove, const void *msg)
@@ -316,6 +323,7 @@ enum {
     SLOT_OUT,
     SLOT_SIGNALS,
     SLOT_CONNS,
+    SLOT_PROXIED,
     SLOT_LOOKUPS,
     SLOT_CHILDREN,
 };
@@ -327,25 +335,48 @@ static size_t poll_add(struct glove *glove, size_t n, int fd, short events, void
     return n + 1;
 }
 
+/* Which places are whose: channels begin at the first, what is said to the proxy at the second. */
+struct spans {
+    size_t channels;
+    size_t talks;
+    size_t end;
+};
+
+static size_t poll_egress(struct glove *glove, size_t n, bool is_idle)
+{
+    struct egress *egress = &glove->egress;
+    bool takes_conns = is_idle && egress_wants_conn(egress);
+    bool takes_proxied = is_idle && egress_wants_proxied(egress);
+    bool takes_lookups = is_idle && egress_wants_lookup(egress);
+
+    n = poll_add(glove, n, takes_conns ? egress->catch.tcp_fd : -1, POLLIN, NULL);
+    n = poll_add(glove, n, takes_proxied ? egress->catch.proxy_fd : -1, POLLIN, NULL);
+    return poll_add(glove, n, takes_lookups ? egress->catch.dns_fd : -1, POLLIN, NULL);
+}
+
+static size_t poll_talks(struct glove *glove, size_t n)
+{
+    for (size_t i = 0; i < CONNS_MAX; i++)
+        if (glove->egress.conns[i].state == CONN_TALKS)
+            n = poll_add(glove, n, glove->egress.conns[i].fd, POLLIN, &glove->egress.conns[i]);
+    return n;
+}
+
 /* While the link is full, only what the host sends and what the box has to read goes on. */
-static size_t poll_prepare(struct glove *glove, size_t *ret_first_channel)
+static struct spans poll_prepare(struct glove *glove)
 {
     bool is_idle = link_is_idle(&glove->link);
+    struct spans spans;
     size_t n = 0;
 
     n = poll_add(glove, n, glove->link.in, POLLIN, NULL);
     n = poll_add(glove, n, is_idle ? -1 : glove->link.out, POLLOUT, NULL);
     n = poll_add(glove, n, glove->signal_fd, POLLIN, NULL);
-    n = poll_add(glove, n,
-                 is_idle && egress_wants_conn(&glove->egress) ? glove->egress.catch.tcp_fd : -1,
-                 POLLIN, NULL);
-    n = poll_add(glove, n,
-                 is_idle && egress_wants_lookup(&glove->egress) ? glove->egress.catch.dns_fd : -1,
-                 POLLIN, NULL);
+    n = poll_egress(glove, n, is_idle);
     for (size_t i = 0; i < CHILDREN_MAX; i++)
         if (glove->children[i].kind != CHILD_NONE && glove->children[i].report_fd >= 0)
             n = poll_add(glove, n, glove->children[i].report_fd, POLLIN, &glove->children[i]);
-    *ret_first_channel = n;
+    spans.channels = n;
     for (size_t i = 0; i < glove->channels.used; i++) {
         struct channel *channel = &glove->channels.all[i];
         int events = channel_events(channel);
@@ -353,7 +384,9 @@ static size_t poll_prepare(struct glove *glove, size_t *ret_first_channel)
         if (events >= 0 && (events != POLLIN || is_idle))
             n = poll_add(glove, n, channel->fd, (short)events, channel);
     }
-    return n;
+    spans.talks = n;
+    spans.end = is_idle ? poll_talks(glove, n) : n;
+    return spans;
 }
 
 static int serve_channels(struct glove *glove, size_t first, size_t n)
@@ -378,10 +411,15 @@ static int serve_reports(struct glove *glove, size_t first, size_t n)
     return 0;
 }
 
-static int serve_egress(struct glove *glove)
+static int serve_egress(struct glove *glove, size_t first, size_t n)
 {
     int r = glove->polls[SLOT_CONNS].revents ? egress_accept(glove) : 0;
 
+    if (r == 0 && glove->polls[SLOT_PROXIED].revents)
+        r = egress_accept_proxied(glove);
+    for (size_t i = first; r == 0 && i < n; i++)
+        if (glove->polls[i].revents)
+            r = proxy_serve(glove, glove->owners[i]);
     if (r == 0 && glove->polls[SLOT_LOOKUPS].revents)
         r = egress_question(glove);
     return r;
@@ -402,16 +440,16 @@ static bool has_signals(struct glove *glove)
 
 /* The host's frames come last: they open and end what the poll was about.  Children that have
  * ended come right before them, so that a request is answered from the newest state. */
-static int serve(struct glove *glove, size_t first_channel, size_t n)
+static int serve(struct glove *glove, const struct spans *spans)
 {
     int r = link_flush(&glove->link);
 
     if (r == 0)
-        r = serve_channels(glove, first_channel, n);
+        r = serve_channels(glove, spans->channels, spans->talks);
     if (r == 0)
-        r = serve_egress(glove);
+        r = serve_egress(glove, spans->talks, spans->end);
     if (r == 0)
-        r = serve_reports(glove, SLOT_CHILDREN, first_channel);
+        r = serve_reports(glove, SLOT_CHILDREN, spans->channels);
     if (r == 0 && has_signals(glove))
         r = glove_signals(glove);
     if (r == 0 && glove->polls[SLOT_IN].revents)
@@ -425,19 +463,18 @@ static int serve(struct glove *glove, size_t first_channel, size_t n)
 
 static int turn(struct glove *glove)
 {
-    size_t first_channel;
-    size_t n = poll_prepare(glove, &first_channel);
+    struct spans spans = poll_prepare(glove);
     uint64_t next_ns =
         glove->beat_deadline_ns < glove->end_ns ? glove->beat_deadline_ns : glove->end_ns;
     int timeout_ms = glove->may_reap_more ? 0 : clock_poll_ms(next_ns);
 
-    if (poll(glove->polls, (nfds_t)n, timeout_ms) < 0)
+    if (poll(glove->polls, (nfds_t)spans.end, timeout_ms) < 0)
         return errno == EINTR ? 0 : -errno;
     if (clock_now_ns() >= glove->end_ns)
         return -ETIME;
     if (clock_now_ns() >= glove->beat_deadline_ns && !glove->polls[SLOT_IN].revents)
         return -ETIMEDOUT;
-    return serve(glove, first_channel, n);
+    return serve(glove, &spans);
 }
 
 int glove_main(struct glove *glove, const struct glove_config *config)

@@ -27,13 +27,15 @@
 #include "glove/egress.h"
 #include "glove/limits.h"
 #include "glove/link.h"
+#include "glove/proxy_env.h"
 #include "glove/remains.h"
 
 #define CHILDREN_MAX 64
 #define ENDED_MAX    64
 
-/* Link in, link out, signals, connections, look-ups; children, channels. */
-#define POLLS_MAX (5 + CHILDREN_MAX + CHANNELS_MAX)
+/* Link in, link out, signals, connections, those to the proxy, look-ups; children, channels, what
+ * is said to the proxy. */
+#define POLLS_MAX (6 + CHILDREN_MAX + CHANNELS_MAX + TALKS_MAX)
 
 enum child_kind {
     CHILD_NONE,
@@ -117,7 +119,7 @@ struct glove {
     void *owners[POLLS_MAX];
     /* argument vectors of the run that is being started */
     const char *argv[4096 + 1];
-    const char *env[1024 + 1];
+    const char *env[1024 + PROXY_VARIABLES + 1];
 };
 
 /* Serves until the end; the exit status.  glove is zeroed memory. */

@@ -123,6 +123,11 @@ int link_send(struct link *link, uint8_t type, uint32_t channel, uint8_t flags, 
     return 0;
 }
 
+size_t link_room(const struct link *link)
+{
+    return LINK_QUEUE_SIZE - (link->queue_end - link->queue_start);
+}
+
 int link_ok(struct link *link, uint32_t seq, uint64_t value)
 {
     struct msg_ok ok = { .seq = seq, .value = value };

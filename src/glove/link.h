@@ -64,6 +64,9 @@ int link_take_fds(struct link *link, int *fds, size_t n);
 /* Queues a frame; -ENOBUFS when it does not fit. */
 int link_send(struct link *link, uint8_t type, uint32_t channel, uint8_t flags, const void *msg);
 
+/* Bytes that frames may still have. */
+size_t link_room(const struct link *link);
+
 /* The two answers to a request.  error is a positive errno. */
 int link_ok(struct link *link, uint32_t seq, uint64_t value);
 int link_error(struct link *link, uint32_t seq, int error, enum glove_step step);

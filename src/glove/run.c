@@ -196,6 +196,8 @@ static int fork_program(struct launch *launch, struct child *child, int report_f
 
     vector_fill(&launch->msg->argv, glove->argv);
     vector_fill(&launch->msg->env, glove->env);
+    if (glove->egress.is_on && !glove->egress.catch.is_transparent)
+        proxy_env_add(glove->env);
     pid = child_fork(has_group ? launch->group_fds[0] : -1,
                      is_apart ? SYS_CLONE_NEWPID | SYS_CLONE_NEWNS : 0);
     if (pid == 0)

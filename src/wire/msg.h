@@ -86,6 +86,11 @@ enum setup_flags {
     SETUP_FLAG_EGRESS = 1 << 3, /* connections and look-ups of programs go to the host */
 };
 
+/* What OK says of a SETUP: the Landlock ABI in force, and whether programs must ask the proxy for
+ * what they are to reach, because nothing else leads out. */
+#define SETUP_SAID_ABI   0xffffu
+#define SETUP_SAID_PROXY (1u << 16)
+
 enum run_flags {
     RUN_FLAG_GROUP = 1 << 0, /* the first descriptor is a v2 group to be born in */
     RUN_FLAG_APART = 1 << 1, /* a pid and mount namespace of its own */
