@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "box/link.h"
+#include "egress/own.h"
 #include "egress/resolve.h"
 #include "wire/msg.h"
 
@@ -252,6 +253,16 @@ static int dial(struct conn *conn)
     return connect(conn->fd, (const struct sockaddr *)&to, len) < 0 ? -errno : -EINPROGRESS;
 }
 
+/* A public address of this machine leads to its own servers, unless a rule lists it. */
+static bool is_own(const struct conn *conn)
+{
+    const struct net_address *address = &conn->addresses[conn->at];
+    struct sockaddr_storage to;
+    socklen_t len = sockaddr_of(address, conn->port, &to);
+
+    return !net_lists(conn->carry->spec.policy, address, conn->port) && net_is_own(&to, len);
+}
+
 /* From the address at `at` on, until one can be waited for.  Every address is asked about by
  * itself: one that is refused ends it, whatever the others are. */
 static void dial_from(struct conn *conn)
@@ -264,6 +275,8 @@ static void dial_from(struct conn *conn)
         enum net_answer answer =
             net_may_dial(conn->carry->spec.policy, name, &conn->addresses[conn->at], conn->port);
 
+        if (answer == NET_YES && is_own(conn))
+            answer = NET_OWN;
         if (answer != NET_YES) {
             refuse(conn, answer);
             return;

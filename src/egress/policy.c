@@ -286,6 +286,7 @@ const char *net_answer_text(enum net_answer answer)
         [NET_NOT_LISTED] = "not listed",
         [NET_NOT_PUBLIC] = "not a public address",
         [NET_NOT_LOOKED_UP] = "an address that was never looked up",
+        [NET_OWN] = "an address of this machine",
     };
 
     return texts[answer];
@@ -323,8 +324,7 @@ enum net_answer net_may_reach(const struct net_policy *policy, const char *name,
     return port == 0 ? NET_NOT_LISTED : may_name(policy, name, port);
 }
 
-static bool is_listed(const struct net_policy *policy, const struct net_address *address,
-                      uint16_t port)
+bool net_lists(const struct net_policy *policy, const struct net_address *address, uint16_t port)
 {
     for (size_t i = 0; i < policy->n_rules; i++) {
         const struct net_rule *rule = &policy->rules[i];
@@ -343,7 +343,7 @@ enum net_answer net_may_dial(const struct net_policy *policy, const char *name,
         return NET_NO_NETWORK;
     if (port == 0)
         return NET_NOT_LISTED;
-    if (is_listed(policy, address, port))
+    if (net_lists(policy, address, port))
         return NET_YES;
     if (!is_public(address))
         return NET_NOT_PUBLIC;

@@ -67,6 +67,7 @@ enum net_answer {
     NET_NOT_LISTED,    /* no rule allows that name or address on that port */
     NET_NOT_PUBLIC,    /* the address is no public one, and no rule lists it */
     NET_NOT_LOOKED_UP, /* a made-up address that no look-up of this box produced */
+    NET_OWN,           /* an address of this machine (egress/own.h), and no rule lists it */
     N_NET_ANSWERS,
 };
 
@@ -87,6 +88,9 @@ enum net_answer net_may_reach(const struct net_policy *policy, const char *name,
  * the program named the address itself. */
 enum net_answer net_may_dial(const struct net_policy *policy, const char *name,
                              const struct net_address *address, uint16_t port);
+
+/* Does a rule list this address itself, or a range that it is in? */
+bool net_lists(const struct net_policy *policy, const struct net_address *address, uint16_t port);
 
 /* Addresses from text, in the one form that everybody reads alike: "192.0.2.1" with four decimal
  * numbers without leading zeros, "2001:db8::1". */
