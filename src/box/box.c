@@ -331,8 +331,11 @@ static int check_network(const struct box_spec *spec, const struct box_ops *ops,
     if (spec->net && !ops->carries)
         return gb_fail(err, -ENOTSUP, GB_BLAME_CALLER,
                        "boxes of backend '%s' have no rules for their network" GB_REMEDY
-                       "use --backend native with --net, or no network",
+                       "use --backend native or docker with --net, or no network",
                        ops->name);
+    if (spec->net && spec->has_network)
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
+                       "a box with rules for its network has no other network");
     if (has_ports && !spec->has_network)
         return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "a box without a network has no ports");
     return 0;

@@ -57,6 +57,8 @@ struct container_spec {
     bool has_stdin; /* open until the first attached one ends it */
     /* the host's part */
     const char *network_mode;
+    const char *const *name_servers;
+    const char *const *name_search; /* "." is nowhere */
     const char *runtime;
     const char *ipc_mode;
     const char *cgroupns_mode;

@@ -114,6 +114,8 @@ static void put_host(struct json_writer *w, const struct container_spec *spec)
 {
     json_object_begin(w, "HostConfig");
     put_text(w, "NetworkMode", spec->network_mode);
+    put_texts(w, "Dns", spec->name_servers);
+    put_texts(w, "DnsSearch", spec->name_search);
     put_text(w, "Runtime", spec->runtime);
     put_text(w, "IpcMode", spec->ipc_mode);
     put_text(w, "CgroupnsMode", spec->cgroupns_mode);

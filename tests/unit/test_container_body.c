@@ -53,6 +53,8 @@ static void test_everything_has_its_place(void **state)
         .hostname = "h",
         .has_stdin = true,
         .network_mode = "none",
+        .name_servers = two + 1,
+        .name_search = two + 2,
         .runtime = "runsc",
         .ipc_mode = "private",
         .cgroupns_mode = "private",
@@ -84,6 +86,7 @@ static void test_everything_has_its_place(void **state)
         "\"User\":\"0:0\",\"Hostname\":\"h\",\"Tty\":false,\"OpenStdin\":true,"
         "\"StdinOnce\":true,\"AttachStdin\":true,\"AttachStdout\":true,\"AttachStderr\":true,"
         "\"ExposedPorts\":{\"80/tcp\":{}},\"HostConfig\":{\"NetworkMode\":\"none\","
+        "\"Dns\":[\"b\\\"\"],\"DnsSearch\":[],"
         "\"Runtime\":\"runsc\",\"IpcMode\":\"private\",\"CgroupnsMode\":\"private\","
         "\"CgroupParent\":\"/p\",\"LogConfig\":{\"Type\":\"none\"},\"Memory\":1,"
         "\"MemorySwap\":2,\"NanoCpus\":3,\"PidsLimit\":4,\"ShmSize\":5,\"OomScoreAdj\":500,"

@@ -2,7 +2,7 @@
 /* box/docker/body.c - what a box is, in the words of a container.
  *
  * The body is made from a fixed template and the numbers of the limits; nothing that a request says
- * reaches it but the name of the image, whether it has a network, and ports.
+ * reaches it but the name of the image, whether it has a network or rules for one, and ports.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -28,6 +28,18 @@ static const char *const dropped[] = { "ALL", NULL };
 static const char *const added[] = { "KILL", "SETUID", "SETGID", "SETPCAP", NULL };
 static const char *const security[] = { "no-new-privileges:true", "seccomp=" gb_filter_engine,
                                         NULL };
+
+/* With rules for its network: what the glove makes them with (glove/catch.c), and gives up with all
+ * the rest before anything else runs. */
+static const char *const added_rules[] = {
+    "KILL", "SETUID", "SETGID", "SETPCAP", "NET_ADMIN", "NET_BIND_SERVICE", NULL,
+};
+static const char *const security_rules[] = { "no-new-privileges:true",
+                                              "seccomp=" gb_filter_engine_rules, NULL };
+
+/* The glove answers; the engine would name its own machine's servers, and where to search. */
+static const char *const name_servers[] = { "127.0.0.1", NULL };
+static const char *const nowhere[] = { ".", NULL };
 
 static const struct container_ulimit ulimits[] = {
     { "core", 0, 0 },
@@ -132,8 +144,10 @@ int docker_create(struct engine *engine, const struct box_spec *spec,
         .is_read_only = true,
         .is_auto_removed = true,
         .cap_drop = dropped,
-        .cap_add = added,
-        .security_opts = security,
+        .cap_add = spec->net ? added_rules : added,
+        .security_opts = spec->net ? security_rules : security,
+        .name_servers = spec->net ? name_servers : NULL,
+        .name_search = spec->net ? nowhere : NULL,
         .tmpfs = places.pairs,
         .mounts = mounts,
         .ulimits = ulimits,

@@ -475,6 +475,7 @@ const struct box_ops box_docker = {
         NOT_OURS | 1u << WALL_LANDLOCK | 1u << WALL_MEMORY | 1u << WALL_CPU | 1u << WALL_PIDS,
     .shares_ids = true,
     .is_held = true,
+    .carries = true,
     .has_bridge = true,
     .beats = true,
     .disks = disks,
