@@ -56,6 +56,15 @@ struct box_layer {
     const char *bin;    /* a directory for PATH, before all others; NULL */
 };
 
+/* Where those files of certificates are that a box would not show otherwise. */
+#define BOX_CERTIFICATES "/etc/ssl/operator"
+
+/* A file of certificates that programs of this machine trust, and where a box shows it. */
+struct box_certificate {
+    char *path; /* NULL ends a list */
+    char *target;
+};
+
 /* What a caller wants.  Strings and vectors are the caller's and must outlive box_open(). */
 struct box_spec {
     const char *backend;             /* name of a row in backends.c */
@@ -76,7 +85,8 @@ struct box_spec {
     bool has_network;               /* the engine's own bridge, in place of the wall `net` */
     const struct box_port *ports;   /* with has_network; may be NULL */
     const struct carry_spec *net;   /* what its programs may reach; NULL: nothing */
-    int *ret_broken;                /* may be NULL; told on failure: the wall it was, or -1 */
+    const struct box_certificate *certificates; /* native, with net; may be NULL */
+    int *ret_broken; /* may be NULL; told on failure: the wall it was, or -1 */
 };
 
 /* A seed's contents lie in memory and are not larger than this. */

@@ -30,6 +30,7 @@
 #include "cli/term_filter.h"
 #include "cli/tty_filter.h"
 #include "conf/box_spec.h"
+#include "conf/certificates.h"
 #include "conf/settings.h"
 #include "run/language.h"
 #include "run/packages.h"
@@ -431,6 +432,23 @@ static int join_env(const struct packages *packages, struct run_request *request
     return 0;
 }
 
+/* The certificates that programs of this machine trust, for a box that shows those programs and has
+ * a network. */
+static int show_certificates(const struct settings *settings, struct certificates *certificates,
+                             struct box_spec *spec, struct run_request *request, struct gb_err *err)
+{
+    int r;
+
+    if (!request->net || settings->backend != BACKEND_NATIVE)
+        return 0;
+    r = certificates_find(environ, request->env, certificates);
+    if (r < 0)
+        return gb_fail(err, r, GB_BLAME_HOST, "out of memory");
+    spec->certificates = certificates->list;
+    request->env = certificates->env;
+    return 0;
+}
+
 static int execute(const struct exec_args *args, const struct settings *settings,
                    struct printer *printer, struct exec_session *session, int cancel_fd,
                    struct run_result *result, struct gb_err *err)
@@ -462,6 +480,7 @@ static int execute(const struct exec_args *args, const struct settings *settings
     };
     cleanup_with(packages_close) struct packages packages;
     cleanup_free const char **env = NULL;
+    cleanup_with(certificates_clear) struct certificates certificates = { 0 };
     char id[ID_SIZE];
     int r;
 
@@ -476,6 +495,8 @@ static int execute(const struct exec_args *args, const struct settings *settings
     r = args->wishes ? add_packages(args, settings, &packages, &request, &spec, result, err) : 0;
     if (r == 0)
         r = join_env(&packages, &request, &env, err);
+    if (r == 0)
+        r = show_certificates(settings, &certificates, &spec, &request, err);
     if (r < 0)
         return r;
     if (id_make('r', id) == 0)

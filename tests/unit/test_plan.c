@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "box/carry.h"
 #include "box/native/plan.h"
 #include "wire/msg.h"
 
@@ -609,6 +610,37 @@ static void a_seed_lies_in_the_working_directory(void **state)
 
 /* ---- printing ------------------------------------------------------------------------------- */
 
+static void a_network_brings_a_name_server_and_certificates(void **state)
+{
+    char path[] = "/opt/ca.pem";
+    char target[] = BOX_CERTIFICATES "/PIP_CERT.pem";
+    char shown[] = "/usr/share/ca.pem";
+    const struct box_certificate certificates[] = { { path, target }, { shown, shown }, { 0 } };
+    const struct carry_spec net = { 0 };
+    struct plan_facts facts = facts_of_root();
+    struct box_spec spec = spec_plain();
+    struct steps steps;
+    size_t at;
+
+    (void)state;
+    spec.certificates = certificates;
+    compile(&facts, &spec, WALLS_ALL, &steps);
+    at = position(&steps, MSG_FILE, "/etc/resolv.conf");
+    assert_int_equal(steps.all[at].file.bytes.size, 0);
+    assert_int_equal(position(&steps, MSG_BIND, target), SIZE_MAX);
+    buf_clear(&steps.bytes);
+    spec.net = &net;
+    compile(&facts, &spec, WALLS_ALL, &steps);
+    at = position(&steps, MSG_FILE, "/etc/resolv.conf");
+    assert_int_equal(steps.all[at].file.bytes.size, strlen("nameserver 127.0.0.1\n"));
+    at = position(&steps, MSG_BIND, target);
+    assert_true(at != SIZE_MAX && position(&steps, MSG_DIR, BOX_CERTIFICATES) < at);
+    assert_string_equal(steps.all[at].bind.source, path);
+    assert_int_equal(steps.all[at].bind.flags, CLOSED | MOUNT_FLAG_OPTIONAL);
+    assert_int_equal(position(&steps, MSG_BIND, shown), SIZE_MAX);
+    buf_clear(&steps.bytes);
+}
+
 static void a_plan_prints_a_line_for_each_step(void **state)
 {
     static struct steps steps;
@@ -656,6 +688,7 @@ int main(void)
         cmocka_unit_test(secrets_of_a_toolchain_are_masked_behind_its_bind),
         cmocka_unit_test(the_disk_has_the_limits_and_is_the_runs),
         cmocka_unit_test(a_seed_lies_in_the_working_directory),
+        cmocka_unit_test(a_network_brings_a_name_server_and_certificates),
         cmocka_unit_test(a_plan_prints_a_line_for_each_step),
         cmocka_unit_test(a_plan_without_room_is_an_error),
     };

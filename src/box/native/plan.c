@@ -303,6 +303,18 @@ static void compile_image(struct compiler *c)
     }
 }
 
+/* What others on this machine cannot reach is not there for the box either. */
+static void compile_certificates(struct compiler *c)
+{
+    const struct box_certificate *one = c->spec->net ? c->spec->certificates : NULL;
+
+    if (one && one->path)
+        put_dir(c, BOX_CERTIFICATES, 0755, 0);
+    for (; one && one->path; one++)
+        if (strcmp(one->path, one->target) != 0)
+            put_bind(c, one->path, one->target, HOST_TREE | MOUNT_FLAG_OPTIONAL);
+}
+
 static void compile_etc(struct compiler *c)
 {
     static const struct {
@@ -315,7 +327,6 @@ static void compile_etc(struct compiler *c)
         { "/etc/group", "root:x:0:\nbox:x:1000:\nnogroup:x:65534:\n" },
         { "/etc/hosts", "127.0.0.1 localhost " BOX_HOSTNAME "\n::1 localhost\n" },
         { "/etc/hostname", BOX_HOSTNAME "\n" },
-        { "/etc/resolv.conf", "" },
         { "/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n"
                                 "services: files\nprotocols: files\n" },
         { "/etc/machine-id", "00000000000000000000000000000000\n" },
@@ -323,6 +334,8 @@ static void compile_etc(struct compiler *c)
 
     for (size_t i = 0; i < N_ELEMENTS(files); i++)
         put_file(c, files[i].path, files[i].text);
+    /* Most resolvers take an empty one for this; some take it for a machine without names. */
+    put_file(c, "/etc/resolv.conf", c->spec->net ? "nameserver 127.0.0.1\n" : "");
     /* Without a network pip has nothing to wait for: what is there satisfies it, other things fail
      * at once. */
     if (!c->spec->net)
@@ -601,6 +614,7 @@ int plan_compile(const struct plan_facts *facts, const struct box_spec *spec, wa
     compile_ids(&c);
     put_tmpfs(&c, "root", WALL_MOUNT, ROOT_BYTES, ROOT_INODES, 0755);
     compile_image(&c);
+    compile_certificates(&c);
     compile_etc(&c);
     compile_disk(&c);
     compile_dev(&c);
