@@ -43,7 +43,7 @@ static bool is_for_everybody(const char *path)
 static bool holds_certificates(const char *path)
 {
     struct buf text = BUF_INIT(FILE_MAX);
-    cleanup_close int fd = open(path, FILE_READING);
+    cleanup_close int fd = open(path, FILE_READING | O_CLOEXEC);
     bool is_good = fd >= 0 && file_read(fd, &text) == 0 && text.len > 0 &&
                    memmem(text.data, text.len, "-----BEGIN CERTIFICATE-----", 27) &&
                    !memmem(text.data, text.len, "PRIVATE KEY", 11);
@@ -95,8 +95,12 @@ int certificates_find(char *const *env, const char *const *caller, struct certif
         .list = calloc(N_ELEMENTS(variables) + 1, sizeof(*ret->list)),
         .env = calloc(N_ELEMENTS(variables) + n_caller + 1, sizeof(*ret->env)),
     };
-    if (!ret->list || !ret->env)
-        r = -ENOMEM;
+    if (!ret->list || !ret->env) {
+        free(ret->list);
+        free(ret->env);
+        *ret = (struct certificates){ 0 };
+        return -ENOMEM;
+    }
     for (size_t i = 0; r == 0 && i < N_ELEMENTS(variables); i++)
         r = add(ret, variables[i], environment_get(env, variables[i]));
     if (r < 0) {
