@@ -44,7 +44,7 @@ static bool holds_certificates(const char *path)
 {
     struct buf text = BUF_INIT(FILE_MAX);
     cleanup_close int fd = open(path, FILE_READING | O_CLOEXEC);
-    bool is_good = fd >= 0 && file_read(fd, &text) == 0 && text.len > 0 &&
+    bool is_good = fd >= 0 && file_read(fd, &text) == 0 && text.data &&
                    memmem(text.data, text.len, "-----BEGIN CERTIFICATE-----", 27) &&
                    !memmem(text.data, text.len, "PRIVATE KEY", 11);
 
