@@ -213,7 +213,8 @@ static bool is_of_connection(const struct head *head, struct piece name)
 {
     static const char *const names[] = {
         "connection", "proxy-connection", "keep-alive", "proxy-authorization",
-        "te",         "upgrade",          "host", /* which is written anew */
+        "te",         "upgrade",          "close", /* as the Connection says that goes on */
+        "host",                                    /* which is written anew */
     };
 
     for (size_t i = 0; i < N_ELEMENTS(names); i++)
