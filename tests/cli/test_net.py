@@ -1,97 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`exec --net`: programs reach what the rules allow, and nothing else; whatever the program is.
-
-The names of these tests are those of a hosts file that only the command sees, in a mount namespace
-of its own; servers listen on 127.0.0.1, which a rule must list because it is no public address.
-"""
-import contextlib
+"""`exec --net`: programs reach what the rules allow, and nothing else; whatever the program is."""
 import socket
 import threading
 
 import pytest
 
-from lib import box, place as places
-
-NAMES = "127.0.0.1 one.test two.test deep.one.test\n192.0.2.1 far.test\n::1 six.test\n"
-HTTP = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nConnection: close\r\n\r\n"
-
-
-class Server:
-    """Answers every connection with handler(connection) in a thread of its own; counts them."""
-
-    def __init__(self, handler):
-        self.handler = handler
-        self.seen = 0
-        self.socket = socket.create_server(("127.0.0.1", 0), backlog=512)
-        self.port = self.socket.getsockname()[1]
-        self.threads = []
-        self.main = threading.Thread(target=self._serve)
-        self.main.start()
-
-    def _serve(self):
-        while True:
-            try:
-                connection, _ = self.socket.accept()
-            except OSError:
-                return
-            self.seen += 1
-            thread = threading.Thread(target=self._answer, args=(connection,))
-            thread.start()
-            self.threads.append(thread)
-
-    def _answer(self, connection):
-        with connection, contextlib.suppress(OSError):
-            connection.settimeout(30)
-            self.handler(connection)
-
-    def close(self):
-        self.socket.shutdown(socket.SHUT_RDWR)
-        self.socket.close()
-        self.main.join()
-        for thread in self.threads:
-            thread.join()
+from lib import box, net
+from lib.net import HTTP, NAMES, decisions, page, python
 
 
 @pytest.fixture
 def serve():
     """serve(handler) makes a Server that ends with the test."""
-    with contextlib.ExitStack() as stack:
-        def make(handler):
-            server = Server(handler)
-            stack.callback(server.close)
-            return server
+    with net.serving() as make:
         yield make
-
-
-def page(connection, body=b"a page\n"):
-    request = b""
-    while b"\r\n\r\n" not in request:
-        piece = connection.recv(65536)
-        if not piece:
-            return
-        request += piece
-    connection.sendall(HTTP % len(body) + body)
 
 
 @pytest.fixture
 def run(place):
-    """`exec --json --net RULES -- WORDS` where the names above exist."""
+    """`exec --json --net RULES -- WORDS` where the names of lib.net exist."""
     hosts = place.cwd / "hosts"
     hosts.write_text("127.0.0.1 localhost\n" + NAMES)
 
     def call(rules, *words, options=(), **more):
-        command = ["unshare", "-m", "sh", "-c", 'mount --bind "$0" /etc/hosts && exec "$@"', str(hosts),
-                   str(places.binary()), "exec", "--json", "--net", rules, *options, "--", *words]
-        return box.run_words(command, **more)
+        return box.run_words(net.command(hosts, net.exec_words(rules, *words, options=options)), **more)
     return call
-
-
-def python(code, *names):
-    return ["python3", "-c", "import socket, sys, time\n" + code, *map(str, names)]
-
-
-def decisions(done):
-    return [(d["name"], d["port"], d["allowed"], d["reason"]) for d in done.document["network"]["decisions"]]
 
 
 def test_a_name_that_is_listed_is_reached_by_a_program_that_knows_of_nothing(run, serve):
