@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`exec --backend docker --net`: rules as in a native box, in a container without a network device.
+
+The names are those of a hosts file that only the command sees (lib.net); the engine has a network of
+its own, and nothing here goes through it.
+"""
+import json
+import stat
+import subprocess
+import textwrap
+
+import pytest
+
+from lib import box, engines, net
+from lib.net import HTTP, NAMES, PROXY, decisions, page, read_head
+
+# Linux's numbers: what a container with rules has besides, and must have lost.
+NET_BIND_SERVICE, NET_ADMIN = 10, 12
+
+
+@pytest.fixture
+def serve():
+    with net.serving() as make:
+        yield make
+
+
+@pytest.fixture
+def run(place, docker):
+    """A shell script in a container with these rules."""
+    hosts = place.cwd / "hosts"
+    hosts.write_text("127.0.0.1 localhost\n" + NAMES)
+
+    def call(rules, script, at=docker, **request):
+        words = at.words(script, net=rules, **request)
+        return box.run_words(net.command(hosts, words), host_env=at.environment)
+    return call
+
+
+def test_a_name_that_is_listed_is_reached(run, serve):
+    server = serve(page)
+    done = run(f"one.test:{server.port},127.0.0.1", f"wget -q -O - http://one.test:{server.port}/")
+    assert (done.returncode, done.stdout) == (0, "a page\n"), done
+    assert done.document["receipt"]["walls"]["net"] == "transparent"
+    assert decisions(done)[-1] == ("one.test", server.port, True, None)
+    assert {entry[:3] for entry in decisions(done)} == {("one.test", None, True), ("one.test", server.port, True)}
+
+
+def test_what_is_not_listed_is_refused(run, serve):
+    server = serve(page)
+    done = run("one.test,127.0.0.1", f"wget -q -O - http://two.test:{server.port}/ || echo refused")
+    assert done.stdout == "refused\n" and server.seen == 0, done
+    assert ("two.test", None, False, "not listed") in decisions(done)
+    done = run("full", f"for at in 10.0.0.1 169.254.169.254 192.168.0.1; do wget -q -O - http://$at:{server.port}/ || "
+                       "echo refused; done")
+    assert done.stdout == "refused\n" * 3, done
+    assert {entry[3] for entry in decisions(done)} == {"not a public address"}
+
+
+def test_there_is_no_device_but_loopback(run):
+    done = run("full", "ls /sys/class/net; cat /etc/resolv.conf | grep -v '^#'; ping -c 1 -W 5 192.0.2.1 2>&1 | tail -1")
+    words = done.stdout.split()
+    assert words[0] == "lo" and "127.0.0.1" in words and words.count("nameserver") == 1, done
+
+
+def test_a_run_has_none_of_what_the_rules_were_made_with(run):
+    """Capabilities gone from every set, and no netlink socket with which to change a rule."""
+    done = run("full", "cat /proc/self/status /proc/1/status; nc -z 127.0.0.1 2 && echo caught")
+    sets = [int(line.split()[1], 16) for line in done.stdout.splitlines() if line.startswith("Cap")]
+    run_sets, glove_sets = sets[:5], sets[5:]
+    assert run_sets == [0] * 5 and len(glove_sets) == 5, done
+    assert not any(caps >> bit & 1 for caps in glove_sets for bit in (NET_BIND_SERVICE, NET_ADMIN)), done
+    assert done.document["receipt"]["walls"]["caps"], done
+
+
+@pytest.mark.parametrize("way", ["HTTP", "CONNECT"])
+def test_the_proxy_is_there_too(run, serve, way):
+    server = serve(page)
+    at = f"one.test:{server.port}"
+    if way == "HTTP":
+        script = f"http_proxy=http://{PROXY} wget -q -O - http://{at}/"
+    else:
+        script = (f"{{ printf 'CONNECT {at} HTTP/1.0\\r\\n\\r\\nGET / HTTP/1.0\\r\\n\\r\\n'; sleep 1; }} | "
+                  f"nc {PROXY.replace(':', ' ')} | tail -n 1")
+    done = run("one.test,127.0.0.1", script)
+    assert done.stdout == "a page\n", done
+
+
+def test_much_goes_both_ways_unchanged(run, serve):
+    size = 4 << 20
+
+    def count(connection):
+        head, rest = read_head(connection)
+        n = len(rest)
+        while n < size:
+            n += len(connection.recv(65536))
+        body = b"%d\n" % n + b"x" * size
+        connection.sendall(HTTP % len(body) + body)
+
+    server = serve(count)
+    done = run("one.test,127.0.0.1", f"head -c {size} /dev/zero | tr '\\0' x > big; wget -q -O back --post-file=big "
+                                     f"http://one.test:{server.port}/; head -n 1 back; wc -c < back", timeout=120)
+    assert done.stdout == f"{size}\n{size + len(str(size)) + 1}\n", done
+
+
+def test_containers_without_rules_have_none_of_it(docker):
+    """Neither the capabilities nor the wider profile."""
+    process = subprocess.Popen(docker.words("echo up; sleep 1000", as_json=False), stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, env=box.environment(docker.environment))
+    try:
+        assert process.stdout.readline() == b"up\n"
+        [item] = docker.containers()
+        asked = docker.engine.get(f"/containers/{item['Id']}/json")["HostConfig"]
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+    assert not any("NET_" in cap for cap in asked["CapAdd"]), asked["CapAdd"]
+    [profile] = [option for option in asked["SecurityOpt"] if option.startswith("seccomp=")]
+    rules = json.loads(profile.removeprefix("seccomp="))["syscalls"]
+    netlink = [rule["args"] for rule in rules if rule["names"] == ["socket"] and len(rule.get("args", [])) == 2]
+    assert [[arg["op"] for arg in args] for args in netlink] == [["SCMP_CMP_MASKED_EQ", "SCMP_CMP_GE"]], netlink
+
+
+# ---- where the container gets no NET_ADMIN --------------------------------------------------------
+
+# What some operators have in place of runc: an engine whose containers never administer a network.
+RUNTIME = textwrap.dedent("""\
+    #!/usr/bin/python3
+    import json, os, sys
+    words = sys.argv[1:]
+    if "create" in words:
+        path = os.path.join(words[words.index("--bundle") + 1], "config.json")
+        with open(path) as file:
+            config = json.load(file)
+        for kind, names in config["process"]["capabilities"].items():
+            config["process"]["capabilities"][kind] = [name for name in names if name != "CAP_NET_ADMIN"]
+        with open(path, "w") as file:
+            json.dump(config, file)
+    os.execvp("runc", ["runc", *words])
+    """)
+
+
+@pytest.fixture
+def strict(make_docker, tmp_path):
+    """An engine that gives nobody NET_ADMIN."""
+    runtime = tmp_path / "strict"
+    runtime.write_text(RUNTIME)
+    runtime.chmod(runtime.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
+    with engines.docker(f"--add-runtime=strict={runtime}", "--default-runtime=strict") as engine:
+        yield make_docker(engine)
+
+
+def test_without_net_admin_the_proxy_remains(run, serve, strict):
+    server = serve(page)
+    done = run("one.test,127.0.0.1", f"env | grep -c _PROXY; wget -q -O - http://one.test:{server.port}/", at=strict)
+    assert done.stdout == "4\na page\n" and server.seen == 1, done
+    assert done.document["receipt"]["walls"]["net"] == "proxy"
