@@ -43,7 +43,7 @@ static bool is_for_everybody(const char *path)
 static bool holds_certificates(const char *path)
 {
     struct buf text = BUF_INIT(FILE_MAX);
-    cleanup_close int fd = open(path, FILE_READING | O_CLOEXEC);
+    cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     bool is_good = fd >= 0 && file_read(fd, &text) == 0 && text.data &&
                    memmem(text.data, text.len, "-----BEGIN CERTIFICATE-----", 27) &&
                    !memmem(text.data, text.len, "PRIVATE KEY", 11);

@@ -38,10 +38,20 @@ def header():
     return (build / "src/gen/filters.h").read_text()
 
 
+def profile_in(header, macro):
+    text = header.split(f"#define {macro} ", 1)[1].split("\n\n", 1)[0]
+    return json.loads("".join(re.findall(r'"((?:[^"\\]|\\.)*)"', text)).replace('\\"', '"'))
+
+
 @pytest.fixture(scope="module")
 def profile(header):
-    text = header.split("#define gb_filter_engine", 1)[1].split("\n\n", 1)[0]
-    return json.loads("".join(re.findall(r'"((?:[^"\\]|\\.)*)"', text)).replace('\\"', '"'))
+    return profile_in(header, "gb_filter_engine")
+
+
+@pytest.fixture(scope="module")
+def wider_profile(header):
+    """Of a container whose network has rules."""
+    return profile_in(header, "gb_filter_engine_rules")
 
 
 @pytest.fixture(scope="module")
@@ -117,6 +127,18 @@ def test_the_profile_refuses_what_the_filter_refuses_and_nothing_else(profile, p
             for args in ((a, b, b, b), (b, a, b, b), (b, b, a, b), (b, b, b, a)):
                 refused = judge(program, nr, args) != ALLOW
                 assert refused == is_refused(rules.get(name, []), args), (nr, name, args)
+
+
+def test_the_wider_profile_lets_one_kind_of_socket_through_besides(profile, wider_profile):
+    narrow, wide = rules_by_name(profile), rules_by_name(wider_profile)
+    assert narrow.keys() == wide.keys()
+    assert [name for name in narrow if narrow[name] != wide[name]] == ["socket", "socketpair"]
+    for name, family, protocol in itertools.product(("socket", "socketpair"), range(64), range(64)):
+        args = (family, 3, protocol, 0)
+        is_netfilter = (family, protocol) == (16, 12)
+        assert is_refused(wide[name], args) == (is_refused(narrow[name], args) and not is_netfilter), args
+    for args in ((16 | STRAY, 3, 12 | STRAY, 0), (16, 3, 12 | STRAY, 0), (17 | STRAY, 3, 12, 0)):
+        assert is_refused(wide["socket"], args), args
 
 
 def test_high_bits_that_the_kernel_does_not_look_at_open_nothing(profile, program):
