@@ -109,6 +109,16 @@ def test_curl_asks_the_proxy(run, serve, without_rules, options):
     assert done.document["receipt"]["walls"]["net"] == ("proxy" if without_rules else "transparent")
 
 
+@pytest.mark.parametrize("way", [["-x", f"http://{PROXY}"], ["--socks5-hostname", PROXY], []], ids=["http", "socks5h", "caught"])
+def test_an_ordinary_user_has_it_too(ordinary_user, serve, way):
+    server = serve(page)
+    at = "127-0-0-1.address.internal"
+    done = box.run(argv=["curl", "-sS", *way, f"http://{at}:{server.port}/"], net=f"{at}:{server.port},127.0.0.1",
+                   as_user=ordinary_user)
+    assert (done.returncode, done.stdout) == (0, "a page\n"), done
+    assert done.document["receipt"]["walls"]["net"] == "transparent"
+
+
 def test_what_was_for_the_proxy_does_not_reach_the_server(run, serve):
     heads = []
 
