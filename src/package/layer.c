@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/fd.h"
+#include "base/sha256.h"
 #include "box/box.h"
 #include "box/native/toolchain.h"
 #include "package/cache.h"
@@ -25,7 +26,6 @@
 #include "package/install.h"
 #include "package/layer_tree.h"
 #include "package/uses.h"
-#include "store/digest.h"
 
 #define BASIS_MAX (1u << 20)
 
@@ -302,16 +302,16 @@ int layer_open(const struct layer_order *order, struct layer *ret, struct gb_err
     struct cache cache = CACHE_INIT;
     cleanup_buf struct buf basis = BUF_INIT(BASIS_MAX);
     char runtime[PATH_MAX];
-    char key[DIGEST_SIZE];
+    char key[SHA256_HEX_SIZE];
     struct stat st;
     int r = find_runtime(order, runtime, &st, err);
 
     if (r == 0 && write_basis(order, runtime, &st, &basis) < 0)
         r = no_memory(err);
-    if (r == 0)
-        r = digest_of(basis.data, basis.len, key, err);
-    if (r == 0)
-        r = cache_open(order->cache_dir, &cache, err);
+    if (r < 0)
+        return r;
+    sha256_hex(basis.data, basis.len, key);
+    r = cache_open(order->cache_dir, &cache, err);
     if (r == 0)
         r = use(order, &cache, key, &basis, ret, err);
     if (r == 0)

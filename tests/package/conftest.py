@@ -17,6 +17,13 @@ def cache(place):
 
 
 @pytest.fixture
+def real_index():
+    """Settings of pip and npm with which the real indexes are reached from this machine."""
+    names = ("PIP_CERT", "PIP_INDEX_URL", "NODE_EXTRA_CA_CERTS", "npm_config_registry")
+    return {name: os.environ[name] for name in names if name in os.environ}
+
+
+@pytest.fixture
 def index(place):
     """An empty Python index that ends with the test."""
     with indexes.PythonIndex() as server:

@@ -13,7 +13,7 @@ import pytest
 from lib import box, host, place as places
 from test_python import USE, assert_clean, layers, run
 
-KILLS = 60 if os.environ.get("GLOVEBOX_PROOF") else 8
+KILLS = 60 if os.environ.get("GLOVEBOX_PROOF") else 5
 
 
 def cache_command(*words):

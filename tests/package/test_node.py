@@ -89,8 +89,6 @@ def test_what_the_code_requires_is_found_beforehand(registry):
     assert done.stdout == "alpha\n", done
 
 
-@pytest.mark.skipif(not os.environ.get("GLOVEBOX_PROOF"), reason="the real registry, with GLOVEBOX_PROOF=1")
-def test_left_pad_of_the_real_registry():
-    env = {name: os.environ[name] for name in ("NODE_EXTRA_CA_CERTS",) if name in os.environ}
-    done = run("console.log(require('left-pad')('x', 3, '-'))", packages=["left-pad"], env=env, outer=200)
+def test_left_pad_of_the_real_registry(real_index):
+    done = run("console.log(require('left-pad')('x', 3, '-'))", packages=["left-pad"], env=real_index, outer=200)
     assert done.stdout == "--x\n", done
