@@ -46,6 +46,7 @@ struct asking {
     struct buf system;
     struct buf user;
     struct buf lines[2]; /* of answer and reasoning as they come: told when they are whole */
+    uint64_t heard;      /* bytes of both, what was void included: it is paid for all the same */
 };
 
 static const enum event_kind kinds[] = { EVENT_TEXT, EVENT_REASONING };
@@ -95,6 +96,7 @@ static void hear_lines(struct asking *asking, size_t which, const char *bytes, s
 {
     struct buf *lines = &asking->lines[which];
 
+    asking->heard += len;
     while (len > 0) {
         const char *end = memchr(bytes, '\n', len);
         size_t n = end ? (size_t)(end - bytes) + 1 : len;
@@ -159,14 +161,34 @@ static void put_clean(const struct asking *asking, struct json_writer *w, const 
         json_put_null(w, key);
 }
 
-/* A server that does not tell them still has to stay within the budget. */
-static uint64_t tokens_of(const struct asking *asking, const struct model_answer *answer)
+/* A server that does not tell them, or did not come to it, still has to stay within the budget. */
+static struct model_usage usage_of(const struct asking *asking, const struct model_answer *answer)
 {
-    const struct model_usage *usage = &answer->usage;
-    size_t bytes = asking->system.len + asking->user.len + strlen(answer->text) +
-                   (answer->reasoning ? strlen(answer->reasoning) : 0);
+    struct model_usage usage = answer->usage;
 
-    return usage->is_known ? usage->input + usage->output : bytes / BYTES_TOKEN;
+    if (usage.is_known)
+        return usage;
+    usage.is_known = true;
+    usage.input = (asking->system.len + asking->user.len) / BYTES_TOKEN;
+    usage.output = asking->heard / BYTES_TOKEN;
+    return usage;
+}
+
+/* Of every answer, whether it could be used or not. */
+static void put_spent(const struct asking *asking, struct json_writer *w,
+                      const struct model_answer *answer, uint64_t wall_ms)
+{
+    const struct model *model = asking->task->spec->models[asking->question->role];
+    const struct model_usage usage = usage_of(asking, answer);
+    uint64_t cost = 0;
+
+    json_put_u64(w, "tokens", usage.input + usage.output);
+    json_put_u64(w, "cached", usage.cached);
+    if (model_cost(model, &usage, &cost))
+        json_put_u64(w, "micro_dollars", cost);
+    else
+        json_put_null(w, "micro_dollars");
+    json_put_u64(w, "wall_ms", wall_ms);
 }
 
 static int output_text(const struct asking *asking, const struct model_answer *answer,
@@ -174,20 +196,13 @@ static int output_text(const struct asking *asking, const struct model_answer *a
 {
     const struct model *model = asking->task->spec->models[asking->question->role];
     struct json_writer w;
-    uint64_t cost = 0;
 
     json_writer_init(&w, ret, false);
     json_object_begin(&w, NULL);
     put_clean(asking, &w, "text", answer->text);
     put_clean(asking, &w, "reasoning", answer->reasoning);
     put_clean(asking, &w, "model", answer->model ? answer->model : model_label(model));
-    json_put_u64(&w, "tokens", tokens_of(asking, answer));
-    json_put_u64(&w, "cached", answer->usage.cached);
-    if (model_cost(model, &answer->usage, &cost))
-        json_put_u64(&w, "micro_dollars", cost);
-    else
-        json_put_null(&w, "micro_dollars");
-    json_put_u64(&w, "wall_ms", wall_ms);
+    put_spent(asking, &w, answer, wall_ms);
     json_object_end(&w);
     return json_writer_end(&w);
 }
@@ -204,16 +219,12 @@ static int output_too_long(struct buf *ret)
 static int output_without(const struct asking *asking, const char *key, const struct gb_err *why,
                           const struct model_answer *answer, uint64_t wall_ms, struct buf *ret)
 {
-    const struct model_usage *usage = &answer->usage;
     struct json_writer w;
 
     json_writer_init(&w, ret, false);
     json_object_begin(&w, NULL);
     json_put_str(&w, key, why->msg);
-    json_put_u64(&w, "tokens",
-                 usage->is_known ? usage->input + usage->output
-                                 : (asking->system.len + asking->user.len) / BYTES_TOKEN);
-    json_put_u64(&w, "wall_ms", wall_ms);
+    put_spent(asking, &w, answer, wall_ms);
     json_object_end(&w);
     return json_writer_end(&w);
 }
@@ -280,8 +291,10 @@ static int chat(void *user, struct buf *ret, struct gb_err *err)
     struct model_answer answer = { 0 };
     uint64_t started_ns = clock_now_ns();
     uint64_t wall_ms;
-    int r = model_chat(model, &request, &answer, err);
+    int r;
 
+    asking->heard = 0;
+    r = model_chat(model, &request, &answer, err);
     wall_ms = (clock_now_ns() - started_ns) / NS_PER_MS;
 
     if (r == 0 && answer.finish == MODEL_REFUSED)
@@ -349,18 +362,35 @@ static int make_prompt(struct asking *asking, const char *wrong, unsigned halvin
 
 /* ---- afterwards ----------------------------------------------------------------------------- */
 
-static void account(struct task *task, const struct json_value *output)
+/* A limit that does not hold must not look as if it did. */
+static void note_unpriced(struct task *task, const struct asking *asking)
 {
+    if (!task->spent.has_cost)
+        return;
+    task->spent.has_cost = false;
+    task_note(task,
+              "the price of %s is not known: its calls do not count for --max-cost; --max-tokens "
+              "bounds them",
+              task->models[asking->question->role].label);
+}
+
+static void account(const struct asking *asking, const struct json_value *output)
+{
+    struct task *task = asking->task;
     struct agent_spent *spent = &task->spent;
     uint64_t tokens = 0;
+    uint64_t cached = 0;
     uint64_t cost = 0;
     uint64_t wall_ms = 0;
 
     (void)json_u64(json_get(output, "tokens"), &tokens);
+    (void)json_u64(json_get(output, "cached"), &cached);
     (void)json_u64(json_get(output, "wall_ms"), &wall_ms);
-    spent->has_cost &= json_u64(json_get(output, "micro_dollars"), &cost);
+    if (!json_u64(json_get(output, "micro_dollars"), &cost))
+        note_unpriced(task, asking);
     spent->calls++;
     spent->tokens += tokens;
+    spent->cached += cached;
     spent->micro_dollars += cost;
     budget_spend_tokens(&task->budget, tokens);
     budget_spend_money(&task->budget, cost);
@@ -439,27 +469,27 @@ static void tell_asking(const struct asking *asking)
 /* ---- one try -------------------------------------------------------------------------------- */
 
 /* An answer that did not come in time is the end of the task. */
-static int end_of_time(struct task *task, const struct json_value *output, struct gb_err *err)
+static int end_of_time(const struct asking *asking, const struct json_value *output,
+                       struct gb_err *err)
 {
-    uint64_t wall_ms = 0;
     const char *why = json_str(json_get(output, "timed_out"), NULL);
 
     if (!why)
         return 0;
-    (void)json_u64(json_get(output, "wall_ms"), &wall_ms);
-    task_spend_time(task, wall_ms);
-    task->is_over = true;
+    account(asking, output);
+    asking->task->is_over = true;
     return gb_fail(err, -ETIMEDOUT, GB_BLAME_CALLER, "%s", why);
 }
 
 /* One that did not come within its share only ends the question. */
-static int end_of_share(struct task *task, const struct json_value *output, struct gb_err *err)
+static int end_of_share(const struct asking *asking, const struct json_value *output,
+                        struct gb_err *err)
 {
     const char *why = json_str(json_get(output, "share_over"), NULL);
 
     if (!why)
         return 0;
-    account(task, output);
+    account(asking, output);
     return gb_fail(err, -EBADMSG, GB_BLAME_PEER, "%s, which is its share of the task's", why);
 }
 
@@ -486,12 +516,12 @@ static int one_effect(struct asking *asking, struct json_value **ret, struct gb_
         return gb_wrap(err, r, "the answer '%s' that was remembered", asking->name);
     if (json_bool(json_get(*ret, "too_long"), &is_too_long) && is_too_long)
         return 1;
-    r = end_of_time(task, *ret, err);
+    r = end_of_time(asking, *ret, err);
     if (r == 0)
-        r = end_of_share(task, *ret, err);
+        r = end_of_share(asking, *ret, err);
     if (r < 0)
         return r;
-    account(task, *ret);
+    account(asking, *ret);
     tell_answered(asking, was_there == 1);
     return 0;
 }

@@ -107,11 +107,12 @@ static void put_row(struct json_writer *w, const struct judge_row *row)
     json_put_u64(w, "ms", row->ms);
 }
 
-static void put_spent(struct json_writer *w, const struct agent_spent *spent)
+void event_put_spent(struct json_writer *w, const struct agent_spent *spent)
 {
     json_object_begin(w, "spent");
     json_put_u64(w, "calls", spent->calls);
     json_put_u64(w, "tokens", spent->tokens);
+    json_put_u64(w, "cached", spent->cached);
     if (spent->has_cost)
         json_put_double(w, "dollars", (double)spent->micro_dollars / 1e6, 6);
     else
@@ -142,7 +143,7 @@ int event_text(const struct agent_event *event, struct buf *ret)
     put_report(&w, event->report);
     put_mutation(&w, event->mutation);
     if (event->kind == EVENT_ANSWERED || event->kind == EVENT_END)
-        put_spent(&w, &event->spent);
+        event_put_spent(&w, &event->spent);
     json_object_end(&w);
     (void)json_writer_end(&w);
     return buf_putc(ret, '\n');

@@ -17,6 +17,7 @@ struct judge_report;
 struct judge_row;
 struct judge_tests;
 struct agent_files;
+struct json_writer;
 
 enum event_kind {
     EVENT_BEGIN,     /* text: the objective; name: the task's id */
@@ -44,7 +45,8 @@ enum event_kind {
 
 struct agent_spent {
     unsigned calls;
-    uint64_t tokens;
+    uint64_t tokens; /* in and out */
+    uint64_t cached; /* of those that went in */
     bool has_cost;
     uint64_t micro_dollars;
     uint64_t wall_ms;
@@ -75,3 +77,6 @@ const char *event_name(enum event_kind kind);
 
 /* One line of JSON with its newline (docs/events.md). */
 int event_text(const struct agent_event *event, struct buf *ret);
+
+/* The member "spent" of events and of the document. */
+void event_put_spent(struct json_writer *w, const struct agent_spent *spent);

@@ -87,19 +87,6 @@ static void put_quality(struct json_writer *w, const struct agent_outcome *out)
     json_put_u64(w, "memory_peak_bytes", out->report.memory_peak_bytes);
 }
 
-static void put_spent(struct json_writer *w, const struct agent_spent *spent)
-{
-    json_object_begin(w, "spent");
-    json_put_u64(w, "calls", spent->calls);
-    json_put_u64(w, "tokens", spent->tokens);
-    if (spent->has_cost)
-        json_put_double(w, "dollars", (double)spent->micro_dollars / 1e6, 6);
-    else
-        json_put_null(w, "dollars");
-    json_put_u64(w, "wall_ms", spent->wall_ms);
-    json_object_end(w);
-}
-
 /* A text is an answer too, and what a short program printed: then no judge has said a word. */
 static bool is_tested(const struct agent_outcome *out)
 {
@@ -143,7 +130,7 @@ int agent_outcome_text(const struct agent_spec *spec, const struct agent_outcome
     put_quality(&w, outcome);
     put_json(&w, "matrix", outcome->matrix);
     json_put_u64(&w, "attempts", outcome->attempts);
-    put_spent(&w, &outcome->spent);
+    event_put_spent(&w, &outcome->spent);
     json_put_str(&w, "used_up", stop ? budget_item_name(stop->item) : NULL);
     json_object_end(&w);
     return json_writer_end(&w);

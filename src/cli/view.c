@@ -481,12 +481,15 @@ static void on_end(struct view *view, const struct agent_event *event)
 {
     const struct agent_spent *spent = &event->spent;
     char money[32];
+    char cached[48] = "";
     char line[200];
 
     doing(view, "");
     money_text(spent, money);
-    (void)snprintf(line, sizeof(line), "%u model call%s, %llu tokens, %s, %.1f s", spent->calls,
-                   spent->calls == 1 ? "" : "s", (unsigned long long)spent->tokens, money,
+    if (spent->cached > 0)
+        (void)snprintf(cached, sizeof(cached), " (%llu cached)", (unsigned long long)spent->cached);
+    (void)snprintf(line, sizeof(line), "%u model call%s, %llu tokens%s, %s, %.1f s", spent->calls,
+                   spent->calls == 1 ? "" : "s", (unsigned long long)spent->tokens, cached, money,
                    (double)spent->wall_ms / 1000);
     tell_gap(view);
     tell(view, strcmp(event->name, "passed") == 0 ? TERM_GREEN : TERM_RED, event->name, line);

@@ -16,20 +16,30 @@ CONTRACT = json.dumps({"reason": "a number", "action": "code", "contract": {
 PROGRAM = "File: main.py\n```python\nprint(6 * 7)\n```"
 
 
-def say(text):
-    usage = {"prompt_tokens": CALL_TOKENS, "completion_tokens": 0, "total_tokens": CALL_TOKENS}
-    return servers.answer(servers.text(text), servers.stop(), servers.event({"choices": [], "usage": usage}),
+def say(text, end="stop", cached=0):
+    usage = {"prompt_tokens": CALL_TOKENS, "completion_tokens": 0, "total_tokens": CALL_TOKENS,
+             "prompt_tokens_details": {"cached_tokens": cached}}
+    return servers.answer(servers.text(text), servers.stop(end), servers.event({"choices": [], "usage": usage}),
                           servers.DONE)
+
+
+def begin_and_hang(visit):
+    """Words, and then nothing: no usage, no end."""
+    visit.send(servers.head(200, "Transfer-Encoding: chunked"))
+    visit.send(servers.chunk(servers.text("x" * 30_000)))
+    visit.wait_for_hangup()
 
 
 def run(place, server, *words, code):
     environment = {**place.environment(), "PATH": "/usr/bin:/bin", "OPENAI_API_KEY": "k-test",
                    "OPENAI_BASE_URL": server.url,
                    "GLOVEBOX_RUNS_DIR": str(place.base / "runs")}
-    command = [str(places.binary()), "run", "--json", *words]
+    command = [str(places.binary()), "run", *([] if "--jsonl" in words else ["--json"]), *words]
     done = subprocess.run(command, capture_output=True, cwd=place.cwd, env=environment,
                           stdin=subprocess.DEVNULL, timeout=120)
     assert done.returncode == code, done
+    if "--jsonl" in words:
+        return [json.loads(line) for line in done.stdout.splitlines()]
     document = json.loads(done.stdout)
     return json.dumps(document["error"]) if "error" in document else document
 
@@ -43,3 +53,37 @@ def test_money_that_is_used_up_ends_a_task_and_more_of_it_goes_on(place):
         again = run(place, server, "--resume", first["id"], "--max-cost", "0.01", code=0)
     assert again["outcome"] == "passed" and len(server.visits) == 2
     assert (first["spent"]["dollars"], again["spent"]["dollars"]) == (0.002, 0.004)
+
+
+def test_an_answer_that_has_no_end_is_paid_for(place):
+    """It is cut at its length, and so are its rests: nothing of it can be used."""
+    with servers.serving(say("on and on ", end="length")) as server:
+        done = run(place, server, "--model", MODEL, "--max-cost", "0.005", "6 times 7", code=1)
+        n = len(server.visits)
+    assert (done["used_up"], done["spent"]["calls"]) == ("money", 1)
+    assert n > 2 and done["spent"]["dollars"] == 0.002 * n
+    assert done["spent"]["tokens"] == CALL_TOKENS * n
+
+
+def test_an_answer_that_did_not_come_in_time_is_paid_for_by_its_length(place):
+    with servers.serving(say(CONTRACT), begin_and_hang) as server:
+        done = run(place, server, "--model", MODEL, "--max-time", "4s", "6 times 7", code=1)
+    assert (done["used_up"], done["spent"]["calls"]) == ("time", 2)
+    assert done["spent"]["tokens"] > CALL_TOKENS + 10_000
+    assert done["spent"]["dollars"] > 0.002 + 10_000 * 0.5e-6
+
+
+def test_cached_tokens_are_told_and_cost_less(place):
+    with servers.serving(say(CONTRACT), say(PROGRAM, cached=CALL_TOKENS)) as server:
+        done = run(place, server, "--model", MODEL, "6 times 7", code=0)
+    assert (done["spent"]["tokens"], done["spent"]["cached"]) == (2 * CALL_TOKENS, CALL_TOKENS)
+    assert done["spent"]["dollars"] == 0.0022
+
+
+def test_a_limit_of_money_that_cannot_hold_is_told_once(place):
+    with servers.serving(say(CONTRACT), say(PROGRAM)) as server:
+        command = ["--model", "openai/a-model-without-a-price", "--max-cost", "0.000001", "6 times 7"]
+        done = run(place, server, "--jsonl", *command, code=0)
+    notes = [event["text"] for event in done if event["event"] == "note"]
+    assert len([note for note in notes if "is not known" in note and "--max-cost" in note]) == 1, notes
+    assert done[-1]["document"]["spent"]["dollars"] is None
