@@ -5,6 +5,7 @@
  *    judge_program.c    a program: compiled once, its cases
  *    judge_command.c    how it is built and started
  *    judge_built.c      what was compiled last
+ *    judge_syntax.c     is it valid?  Of what is not compiled
  *    judge_special.c    does it know the inputs of its tests?
  *    judge_library.c    a library: collected without code, each test with a pair of boxes
  *    judge_check.c      what can be told of Python code without running it
@@ -153,6 +154,11 @@ int program_start(const struct program *program, const struct load *load, char *
                   const void *input, size_t input_len, uint64_t wall_ms,
                   const struct judge_spec *spec, struct trial_end *ret, struct gb_err *err);
 void program_clear(struct program *program);
+
+/* Reads a program that program_prepare() has made ready with its language's own interpreter, where
+ * that can be done without running it (judge_syntax.c).  *ret_summary as above. */
+int syntax_check(const struct judge_spec *spec, const struct program *program,
+                 enum diagnosis *ret_diagnosis, char **ret_summary, struct gb_err *err);
 
 /* What was built of the same code, into the program's load: 1; 0 when it is not kept; -ENOMEM.
  * built may be NULL, here and below. */

@@ -490,7 +490,7 @@ static int find_cases(struct judging *j, struct gb_err *err)
  */
 #define SHARING_PAYS 8
 
-/* The check reads and the compiler compiles; Python has the one, others the other. */
+/* Before anything runs: Python's check reads, a compiler compiles, other interpreters read. */
 static int prepare(struct judging *j, struct gb_err *err)
 {
     struct judge_report *report = j->report;
@@ -508,6 +508,8 @@ static int prepare(struct judging *j, struct gb_err *err)
     check_clear(&check);
     if (r == 0 && !report->summary)
         r = program_prepare(j->spec, &j->program, &report->diagnosis, &report->summary, err);
+    if (r == 0 && !report->summary)
+        r = syntax_check(j->spec, &j->program, &report->diagnosis, &report->summary, err);
     if (r == 0 && !report->summary && report->n_rows >= SHARING_PAYS)
         j->program.pool = trial_pool_new(j->program.box.limits.wall_ms); /* it can do without */
     j->is_decided = report->summary != NULL;

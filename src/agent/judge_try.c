@@ -106,6 +106,8 @@ int judge_try(const struct judge_spec *spec, char *const *args, const char *inpu
     r = check(spec, ret, err);
     if (r == 0 && !ret->summary)
         r = program_prepare(spec, &program, &ret->diagnosis, &ret->summary, err);
+    if (r == 0 && !ret->summary)
+        r = syntax_check(spec, &program, &ret->diagnosis, &ret->summary, err);
     if (r == 0 && ret->summary)
         r = fill_unrun(ret, err);
     else if (r == 0)

@@ -42,6 +42,11 @@ static const char typescript_compile[] =
     "  getCurrentDirectory: () => dir, getNewLine: () => '\\n' }));\n"
     "process.exitCode = bad.length ? 1 : 0;\n";
 
+/* Lua's compiler may be another version than its interpreter, so that one reads the file itself. */
+static const char lua_check[] = "local chunk, why = loadfile(arg[0])\n"
+                                "if not chunk then io.stderr:write(why, '\\n') end\n"
+                                "os.exit(chunk and 0 or 1)";
+
 #define STRS(...) ((const char *const[]){ __VA_ARGS__, NULL })
 #define NONE      ((const char *const[]){ NULL })
 
@@ -73,6 +78,7 @@ static const struct language languages[] = {
         .shebangs = STRS("node", "nodejs"),
         .file = "main.js",
         .namer = name_javascript,
+        .check = STRS(NODE, "--check", "{file}"),
         .run = STRS(NODE, "{file}"),
         .program = "node",
         .package = "nodejs",
@@ -100,6 +106,7 @@ static const struct language languages[] = {
         .endings = STRS("bash"),
         .shebangs = STRS("bash"),
         .file = "main.bash",
+        .check = STRS("bash", "-O", "extglob", "-n", "{file}"), /* what a script may turn on */
         .run = STRS("bash", "{file}"),
         .program = "bash",
         .package = "bash",
@@ -110,6 +117,7 @@ static const struct language languages[] = {
         .endings = STRS("sh"),
         .shebangs = STRS("sh", "dash", "ash"),
         .file = "main.sh",
+        .check = STRS("sh", "-n", "{file}"),
         .run = STRS("sh", "{file}"),
         .program = "sh",
         .package = "dash",
@@ -188,6 +196,7 @@ static const struct language languages[] = {
         .endings = STRS("rb"),
         .shebangs = STRS("ruby"),
         .file = "main.rb",
+        .check = STRS("ruby", "-c", "{file}"),
         .run = STRS("ruby", "{file}"),
         .program = "ruby",
         .package = "ruby",
@@ -198,6 +207,7 @@ static const struct language languages[] = {
         .endings = STRS("pl"),
         .shebangs = STRS("perl"),
         .file = "main.pl",
+        /* No check: `perl -c` runs BEGIN blocks, which may end it for reasons of their own. */
         .run = STRS("perl", "{file}"),
         .program = "perl",
         .package = "perl",
@@ -208,6 +218,7 @@ static const struct language languages[] = {
         .endings = STRS("php"),
         .shebangs = STRS("php"),
         .file = "main.php",
+        .check = STRS("php", "-l", "{file}"),
         .run = STRS("php", "{file}"),
         .program = "php",
         .package = "php-cli",
@@ -218,6 +229,7 @@ static const struct language languages[] = {
         .endings = STRS("lua"),
         .shebangs = STRS("lua"),
         .file = "main.lua",
+        .check = STRS("lua", "-e", lua_check, "{file}"),
         .run = STRS("lua", "{file}"),
         .program = "lua",
         .package = "lua5.4",
@@ -457,11 +469,10 @@ static int expand_all(const char *const *list, const struct value values[static 
     return 0;
 }
 
-static int make_step(const struct language *language, const char *name,
+static int make_step(const struct language *language, const char *name, const char *const *argv,
                      const struct value values[static N_VALUES], struct language_step *step,
                      struct gb_err *err)
 {
-    const char *const *argv = strcmp(name, "run") == 0 ? language->run : language->compile;
     int r;
 
     step->name = name;
@@ -486,41 +497,71 @@ static int check_source(const struct language *language, const struct language_s
     return 0;
 }
 
+static int set_values(const struct language *language, const struct language_source *source,
+                      const struct limits *limits, struct value values[static N_VALUES],
+                      struct gb_err *err)
+{
+    static const char *const names[N_VALUES] = {
+        [VALUE_FILE] = "{file}", [VALUE_DIR] = "{dir}",           [VALUE_STEM] = "{stem}",
+        [VALUE_OUT] = "{out}",   [VALUE_MAIN] = "{main}",         [VALUE_MEMORY] = "{memory}",
+        [VALUE_CPUS] = "{cpus}", [VALUE_HEAP_MIB] = "{heap_mib}",
+    };
+    int r = check_source(language, source, err);
+
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < N_VALUES; i++)
+        values[i].name = names[i];
+    set_numbers(values, limits);
+    set_names(values, source);
+    return 0;
+}
+
 int language_steps(const struct language *language, const struct language_source *source,
                    const struct limits *limits, struct language_step steps[static 2], size_t *ret_n,
                    struct gb_err *err)
 {
-    struct value values[N_VALUES] = {
-        [VALUE_FILE] = { .name = "{file}" },         [VALUE_DIR] = { .name = "{dir}" },
-        [VALUE_STEM] = { .name = "{stem}" },         [VALUE_OUT] = { .name = "{out}" },
-        [VALUE_MAIN] = { .name = "{main}" },         [VALUE_MEMORY] = { .name = "{memory}" },
-        [VALUE_HEAP_MIB] = { .name = "{heap_mib}" }, [VALUE_CPUS] = { .name = "{cpus}" },
-    };
+    struct value values[N_VALUES];
     size_t n = 0;
     int r;
 
     memset(steps, 0, 2 * sizeof(*steps));
-    r = check_source(language, source, err);
+    r = set_values(language, source, limits, values, err);
     if (r < 0)
         return r;
-    set_numbers(values, limits);
-    set_names(values, source);
     if (language->compile)
-        r = make_step(language, "compile", values, &steps[n++], err);
+        r = make_step(language, "compile", language->compile, values, &steps[n++], err);
     if (r == 0)
-        r = make_step(language, "run", values, &steps[n++], err);
+        r = make_step(language, "run", language->run, values, &steps[n++], err);
     if (r == 0)
         *ret_n = n;
     return r;
 }
 
+int language_check(const struct language *language, const struct language_source *source,
+                   const struct limits *limits, struct language_step *ret, struct gb_err *err)
+{
+    struct value values[N_VALUES];
+    int r;
+
+    memset(ret, 0, sizeof(*ret));
+    if (!language->check)
+        return 0;
+    r = set_values(language, source, limits, values, err);
+    return r < 0 ? r : make_step(language, "check", language->check, values, ret, err);
+}
+
+void language_step_clear(struct language_step *step)
+{
+    for (size_t i = 0; i < LANGUAGE_ARGS_MAX; i++)
+        free(step->argv[i]);
+    for (size_t i = 0; i < LANGUAGE_ENV_MAX; i++)
+        free(step->env[i]);
+    memset(step, 0, sizeof(*step));
+}
+
 void language_steps_clear(struct language_step steps[static 2])
 {
-    for (size_t i = 0; i < 2; i++) {
-        for (size_t j = 0; j < LANGUAGE_ARGS_MAX; j++)
-            free(steps[i].argv[j]);
-        for (size_t j = 0; j < LANGUAGE_ENV_MAX; j++)
-            free(steps[i].env[j]);
-    }
-    memset(steps, 0, 2 * sizeof(*steps));
+    for (size_t i = 0; i < 2; i++)
+        language_step_clear(&steps[i]);
 }

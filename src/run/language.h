@@ -30,6 +30,7 @@ struct language {
     const char *const *shebangs; /* interpreter names of a #! line, without version */
     const char *file;            /* name given to code that came without one: "main.py" */
     language_namer *namer;       /* NULL, or what knows better from the code */
+    const char *const *check;    /* NULL, or argv that reads a file and runs nothing of it */
     const char *const *compile;  /* NULL, or argv */
     const char *const *run;      /* argv; the program's own arguments follow */
     const char *const *env;      /* NULL, or "K=V" for all steps */
@@ -66,7 +67,7 @@ struct language_source {
 };
 
 struct language_step {
-    const char *name; /* "compile", "run" */
+    const char *name; /* "compile", "run", "check" */
     char *argv[LANGUAGE_ARGS_MAX + 1];
     char *env[LANGUAGE_ENV_MAX + 1];
 };
@@ -77,3 +78,10 @@ int language_steps(const struct language *language, const struct language_source
                    const struct limits *limits, struct language_step steps[static 2], size_t *ret_n,
                    struct gb_err *err);
 void language_steps_clear(struct language_step steps[static 2]);
+
+/* Whether the source is valid can be told by the language's own interpreter, without running it:
+ * the command for that; argv[0] is NULL where a language has none.  The caller owes
+ * language_step_clear() in any case. */
+int language_check(const struct language *language, const struct language_source *source,
+                   const struct limits *limits, struct language_step *ret, struct gb_err *err);
+void language_step_clear(struct language_step *step);

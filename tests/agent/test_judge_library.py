@@ -29,6 +29,9 @@ def test_many():
     assert all(double(n) == 2 * n for n in range(100))
 '''
 CHEATS = guest_pair.SAMPLES / "cheats"
+PAIRS = sorted(path.stem[:-len("_cheat")] for path in CHEATS.glob("*_cheat.py"))
+# Proven by what came over the wire; the others have no effect, and simply fail their tests.
+TAMPERED = {"exit_at_call", "forged_verdicts", "threads", "builtins"}
 
 
 def collected(tests, module="target.py"):
@@ -199,17 +202,21 @@ def test_a_module_in_a_folder_with_inputs_and_a_neighbour(place):
     assert answer["run"][0]["outcome"] == "passed", answer
 
 
-@pytest.mark.parametrize("name, outcome", [
-    ("exit_at_call", "tampered"), ("forged_verdicts", "tampered"), ("threads", "tampered"),
-    ("builtins", "tampered"), ("equality", "failed"), ("exceptions", "failed"),
-])
-def test_a_cheat_is_refused_and_its_twin_is_not(place, name, outcome):
-    tests = (CHEATS / "test_target.py").read_text()
+def cheat_and_twin(name):
+    own = CHEATS / f"test_{name}.py"
+    tests = (own if own.exists() else CHEATS / "test_target.py").read_text()
+    names = [("version", "()"), ("open_one", "(balance)")] if own.exists() else [("add", ""), ("parse", "")]
     sources = [(CHEATS / f"{name}_{kind}.py").read_text() for kind in ("cheat", "twin")]
-    names = [(name, "") for name in ("add", "parse")]
-    cheat, twin = judge_library(sources, tests, *names)
-    assert cheat["outcome"] == outcome and twin["outcome"] == "passed", (cheat, twin)
-    assert (cheat["reason"] is not None) is (outcome == "tampered")
+    return judge_library(sources, tests, *names)
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_a_cheat_is_refused_and_its_twin_is_not(place, name):
+    """S02: 0 of the cheats accepted, all of their honest twins."""
+    cheat, twin = cheat_and_twin(name)
+    assert twin["outcome"] == "passed", twin
+    assert cheat["outcome"] == ("tampered" if name in TAMPERED else "failed"), cheat
+    assert (cheat["reason"] is not None) is (name in TAMPERED)
 
 
 def test_equality_that_only_the_code_vouches_for_is_suspect(place):

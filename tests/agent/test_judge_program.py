@@ -5,6 +5,7 @@ import shutil
 import pytest
 
 from judge_drive import case, drive, judge_program, program_contract, results
+from lib import pace
 
 DOUBLE = "import sys\nprint(int(sys.stdin.read()) * 2)\n"
 TWO = case("two", {"stdout": "4"}, stdin="2\n")
@@ -179,19 +180,61 @@ def test_the_contracts_command_starts_it(place):
     assert report["outcome"] == "passed", report
 
 
-COMPILED = {
-    "c": ("main.c", '#include <stdio.h>\nint main(void){int n;scanf("%d",&n);printf("%d\\n",n*2);}'),
-    "java": ("Main.java", "public class Main { record R(int n) {} public static void main(String[] a)"
-             "{ System.out.println(new R(new java.util.Scanner(System.in).nextInt() * 2).n()); } }"),
-    "cpp": ("main.cpp", "#include <iostream>\nint main(){int n;std::cin>>n;std::cout<<n*2;}"),
+# A program that doubles a number, and one that nobody can read.
+PROGRAMS = {
+    "javascript": ("node", "main.js", "console.log(parseInt(require('fs').readFileSync(0)) * 2)\n",
+                   "console.log(\n"),
+    "typescript": ("tsc", "main.ts", "const n: number = parseInt(require('fs').readFileSync(0, 'utf8'));\n"
+                   "console.log(n * 2)\n", "const n: number = ;\n"),
+    "bash": ("bash", "main.bash", "shopt -s extglob\nread -r n\ncase $n in +([0-9])) echo $((n * 2));; esac\n",
+             "if true; then echo 4\n"),
+    "sh": ("sh", "main.sh", "read -r n\necho $((n * 2))\n", "if true; then echo 4\n"),
+    "perl": ("perl", "main.pl", "print 2 * <STDIN>, \"\\n\";\n", None),
+    "c": ("gcc", "main.c", '#include <stdio.h>\nint main(void){int n;scanf("%d",&n);printf("%d\\n",n*2);}',
+          "int main(void) { return x; }\n"),
+    "cpp": ("g++", "main.cpp", "#include <iostream>\nint main(){int n;std::cin>>n;std::cout<<n*2;}",
+            "int main() { return x; }\n"),
+    "go": ("go", "main.go", 'package main\nimport "fmt"\nfunc main() { var n int; fmt.Scan(&n); fmt.Println(2 * n) }',
+           None),
+    "rust": ("rustc", "main.rs", "fn main() { let mut s = String::new(); std::io::stdin().read_line(&mut s).unwrap();"
+             'println!("{}", 2 * s.trim().parse::<i64>().unwrap()); }', "fn main( {\n"),
+    "java": ("javac", "Main.java", "public class Main { record R(int n) {} public static void main(String[] a)"
+             "{ System.out.println(new R(new java.util.Scanner(System.in).nextInt() * 2).n()); } }", None),
+    "ruby": ("ruby", "main.rb", "puts STDIN.read.to_i * 2\n", "puts(4\n"),
+    "php": ("php", "main.php", "<?php echo 2 * (int) fgets(STDIN);\n", "<?php echo 4\n"),
+    "lua": ("lua", "main.lua", "print(io.read('n') * 2)\n", "print(4\n"),
 }
+PATH = "/usr/local/bin:/usr/bin:/bin" + (":/usr/local/go/bin" if pace.IS_PROOF else "")  # Go takes long
+PRESENT = [name for name, program in PROGRAMS.items() if shutil.which(program[0], path=PATH)]
 
 
-@pytest.mark.parametrize("language", COMPILED)
-def test_a_compiled_program_meets_its_cases(place, language):
-    file, code = COMPILED[language]
+@pytest.mark.parametrize("language", PRESENT)
+def test_a_program_of_any_language_meets_its_cases(place, language):
+    _, file, code, _ = PROGRAMS[language]
     cases = [case(f"n{n}", {"stdout": str(2 * n)}, stdin=f"{n}\n") for n in range(3)]
     report = judge_program(code, cases, language, file)
+    assert report["outcome"] == "passed", report
+
+
+@pytest.mark.parametrize("language", [name for name in PRESENT if PROGRAMS[name][3]])
+def test_what_cannot_be_read_is_told_before_anything_runs(place, language):
+    _, file, _, code = PROGRAMS[language]
+    report = judge_program(code, [TWO], language, file)
+    assert (report["outcome"], report["diagnosis"], report["tests"]) == ("failed", "syntax", []), report
+    assert file in report["summary"], report
+
+
+def test_every_file_of_a_program_is_read_first(place):
+    contract = program_contract("bash", ["main.bash", "lib.bash"])
+    code = {"main.bash": "echo 4\n", "lib.bash": "twice() {\n"}
+    report = judge_program(code, [TWO], contract=contract)
+    assert report["diagnosis"] == "syntax" and "lib.bash" in report["summary"], report
+
+
+def test_a_text_is_read_by_the_interpreter_that_starts_it(place):
+    """What bash takes and sh does not, begun with bash."""
+    contract = program_contract("sh", ["main.sh"], command=["bash", "main.sh"])
+    report = judge_program({"main.sh": "n=(4)\necho ${n[0]}\n"}, [TWO], contract=contract)
     assert report["outcome"] == "passed", report
 
 

@@ -93,6 +93,18 @@ def test_a_task_that_fails_says_why_and_exits_with_1(place):
     assert desk.runs()[0]["state"] == "done" and desk.runs()[0]["outcome"] == "failed"
 
 
+def test_code_that_cheats_its_tests_is_told_so_and_exits_with_1(place):
+    """S02: a library that ends its process with 0 in the middle of a test."""
+    cheat = "import os\n\n\ndef parse(text: str) -> int:\n    os._exit(0)\n"
+    rules = [rule.replace(scripts.LIBRARY, cheat) for rule in scripts.library_rules()]
+    desk = Desk(place, rules)
+    words = ("--max-attempts", "1", "--max-steps", "1", "a library for durations")
+    document = desk.document(*words, code=1)
+    assert document["outcome"] == "tampered" and "ended" in document["reason"], document
+    said = desk.run(*words, code=1).stderr.decode()
+    assert "● tampered" in said and document["reason"] in said, said
+
+
 def test_a_library_passes_under_plain_pytest(place):
     desk = Desk(place, scripts.library_rules())
     document = desk.document("--out", "lib", "a library for durations")

@@ -430,6 +430,34 @@ static void check_refused(const char *language, const char *path, const char *ou
     language_steps_clear(steps);
 }
 
+static void interpreters_read_a_source_without_running_it(void **state)
+{
+    static const char *const rows[][2] = {
+        { "javascript", "node --max-old-space-size=384 --check /w/x" },
+        { "bash", "bash -O extglob -n /w/x" },
+        { "sh", "sh -n /w/x" },
+        { "ruby", "ruby -c /w/x" },
+        { "php", "php -l /w/x" },
+        { "python", "" }, /* is read by the judge's own check */
+        { "perl", "" },
+        { "c", "" },
+    };
+    const struct language_source source = { .path = "/w/x", .out = "/tmp/o" };
+    const struct language_source odd = { .path = "x", .out = "/tmp/o" };
+    struct language_step step;
+
+    (void)state;
+    for (size_t i = 0; i < N_ELEMENTS(rows); i++) {
+        assert_int_equal(
+            language_check(language_by_name(rows[i][0]), &source, &limits, &step, NULL), 0);
+        check_words(step.argv, rows[i][1]);
+        language_step_clear(&step);
+        assert_null(step.argv[0]);
+    }
+    assert_int_equal(language_check(language_by_name("sh"), &odd, &limits, &step, NULL), -EINVAL);
+    language_step_clear(&step);
+}
+
 static void odd_paths_are_refused(void **state)
 {
     (void)state;
@@ -483,6 +511,7 @@ int main(void)
         cmocka_unit_test(every_placeholder_of_every_language_is_replaced),
         cmocka_unit_test(values_are_not_expanded_again),
         cmocka_unit_test(the_root_is_a_directory_too),
+        cmocka_unit_test(interpreters_read_a_source_without_running_it),
         cmocka_unit_test(odd_paths_are_refused),
         cmocka_unit_test(compilers_that_go_by_the_ending_get_it),
         cmocka_unit_test(the_least_heap_is_a_mebibyte),
