@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Looks at code before it runs: python3 -I judge_check.py [--contract FILE] DIR
+"""Looks at code before it runs: python3 -I judge_check.py [--contract FILE] [--seconds N] DIR
 
-Prints one JSON object: {"syntax", "interface", "missing_modules", "lint", "lint_by", "hints"},
-lists of what was found.  Nothing of the code is imported or run; what cannot be told from the text
+Prints one JSON object: {"syntax", "interface", "missing_modules", "missing_packages", "lint", "lint_by",
+"hints"}, lists of what was found; each linter has N seconds.  Nothing of the code is imported or run; what cannot be told from the text
 (names made at run time, star imports, foreign base classes) is not complained about.
 """
 from __future__ import annotations
@@ -12,6 +12,8 @@ import ast
 import builtins
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 import warnings
@@ -285,28 +287,55 @@ def imported(tree: ast.Module) -> Iterator[tuple[ast.stmt, str]]:
             yield node, node.module
 
 
-# Lint: the image's own tools, else a few checks of ours.
-def lint(folder: str, trees: Trees) -> tuple[str, list[Finding]]:
+def missing_packages(packages: Any) -> list[str]:
+    """Of the contract's: those that are neither installed under that name nor a module's."""
+    found: list[str] = []
+    for package in packages if isinstance(packages, list) else []:
+        name = re.split(r"[^\w.-]", package, maxsplit=1)[0] if isinstance(package, str) else ""
+        if name and name not in found and not _is_installed(name):
+            found.append(name)
+    return found
+
+
+def _is_installed(package: str) -> bool:
+    from importlib.metadata import PackageNotFoundError, distribution
+    from importlib.util import find_spec
+    try:
+        distribution(package)
+    except (PackageNotFoundError, ValueError):
+        return _is_there(find_spec, package.replace("-", "_").partition(".")[0])
+    return True
+
+
+# Lint: the image's own tools, else a few checks of ours; and the types, where mypy is.
+def lint(folder: str, trees: Trees, seconds: float) -> tuple[str, list[Finding]]:
+    names, found = _style(folder, trees, seconds)
+    types = _mypy(folder, seconds)
+    if types is not None:
+        return f"{names}, mypy", (found + types)[:FINDINGS_MAX]
+    return names, found[:FINDINGS_MAX]
+
+
+def _style(folder: str, trees: Trees, seconds: float) -> tuple[str, list[Finding]]:
     for name, tool in (("ruff", _ruff), ("pyflakes", _pyflakes)):
-        found = tool(folder)
+        found = tool(folder, seconds)
         if found is not None:
-            return name, found[:FINDINGS_MAX]
-    found = [finding for file, tree in trees.items() for finding in simple_lint(file, tree)]
-    return "builtin", found[:FINDINGS_MAX]
+            return name, found
+    return "builtin", [finding for file, tree in trees.items() for finding in simple_lint(file, tree)]
 
 
-def _run(words: list[str], folder: str) -> str | None:
+def _run(words: list[str], folder: str, seconds: float) -> str | None:
     try:
         done = subprocess.run(words, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True,
-                              timeout=LINT_SECONDS)
+                              timeout=seconds)
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout.decode("utf-8", "replace") if done.returncode in (0, 1) else None
 
 
-def _ruff(folder: str) -> list[Finding] | None:
+def _ruff(folder: str, seconds: float) -> list[Finding] | None:
     text = _run(["ruff", "check", "--isolated", "--no-cache", "--select", "E7,E9,F,B006",
-                 "--output-format", "json", "."], folder)
+                 "--output-format", "json", "."], folder, seconds)
     try:
         rows = json.loads(text) if text else None
         return None if rows is None else [
@@ -316,11 +345,11 @@ def _ruff(folder: str) -> list[Finding] | None:
         return None
 
 
-def _pyflakes(folder: str) -> list[Finding] | None:
+def _pyflakes(folder: str, seconds: float) -> list[Finding] | None:
     from importlib.util import find_spec
     if find_spec("pyflakes") is None:
         return None
-    text = _run([sys.executable, "-I", "-m", "pyflakes", "."], folder)
+    text = _run([sys.executable, "-I", "-m", "pyflakes", "."], folder, seconds)
     if text is None:
         return None
     found = []
@@ -328,6 +357,25 @@ def _pyflakes(folder: str) -> list[Finding] | None:
         parts = line.split(":", 3)
         if len(parts) == 4 and parts[1].isdigit():
             found.append({"file": os.path.normpath(parts[0]), "line": int(parts[1]), "code": "F",
+                          "message": parts[3].strip()})
+    return found
+
+
+def _mypy(folder: str, seconds: float) -> list[Finding] | None:
+    """Errors only.  No configuration of the code's own: it could name a plugin, which would run."""
+    from importlib.util import find_spec
+    words = ["mypy"] if shutil.which("mypy") else [sys.executable, "-I", "-m", "mypy"]
+    if words[0] != "mypy" and find_spec("mypy") is None:
+        return None
+    text = _run([*words, "--config-file=", "--cache-dir=" + os.devnull, "--no-error-summary",
+                 "--no-color-output", "--ignore-missing-imports", "."], folder, seconds)
+    if text is None:
+        return None
+    found = []
+    for line in text.splitlines():
+        parts = line.split(":", 3)
+        if len(parts) == 4 and parts[1].isdigit() and parts[2] == " error":
+            found.append({"file": os.path.normpath(parts[0]), "line": int(parts[1]), "code": "type",
                           "message": parts[3].strip()})
     return found
 
@@ -455,10 +503,10 @@ def bounded(value: Any) -> Any:
     return value
 
 
-def check(folder: str, contract: dict[str, Any]) -> dict[str, Any]:
+def check(folder: str, contract: dict[str, Any], seconds: float = LINT_SECONDS) -> dict[str, Any]:
     trees, problems = parse_all(read_all(folder))
     report: dict[str, Any] = {"syntax": problems, "interface": [], "missing_modules": [],
-                              "lint_by": "", "lint": [], "hints": []}
+                              "missing_packages": [], "lint_by": "", "lint": [], "hints": []}
     module = contract.get("module")
     if isinstance(module, str) and module:
         broken = {problem["file"] for problem in problems}
@@ -469,7 +517,8 @@ def check(folder: str, contract: dict[str, Any]) -> dict[str, Any]:
                                     "message": f"the file '{module}' is missing",
                                     "defined": sorted(trees)[:20]}]
     report["missing_modules"] = missing_modules(trees)
-    report["lint_by"], report["lint"] = lint(folder, trees)
+    report["missing_packages"] = missing_packages(contract.get("packages"))
+    report["lint_by"], report["lint"] = lint(folder, trees, seconds)
     found = [hint for file, tree in trees.items() for hint in hints(file, tree)]
     report["hints"] = found[:FINDINGS_MAX]
     return report
@@ -478,16 +527,19 @@ def check(folder: str, contract: dict[str, Any]) -> dict[str, Any]:
 def main(argv: list[str]) -> None:
     contract: dict[str, Any] = {}
     folder = ""
+    seconds: float = LINT_SECONDS
     words = iter(argv)
     for word in words:
         if word == "--contract":
             with open(next(words, ""), encoding="utf-8") as file:
                 contract = json.load(file)
+        elif word == "--seconds":
+            seconds = min(LINT_SECONDS, float(next(words, "")))
         else:
             folder = word
     if not os.path.isdir(folder):
         sys.exit("judge_check: name the directory of the code")
-    print(json.dumps(bounded(check(os.path.abspath(folder), contract))))
+    print(json.dumps(bounded(check(os.path.abspath(folder), contract, seconds))))
 
 
 if __name__ == "__main__":

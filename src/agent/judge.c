@@ -170,6 +170,7 @@ void judging_clear(struct judging *j)
         rows_free(j->report);
     free(j->notes);
     free(j->hint);
+    free(j->packages);
     program_clear(&j->program);
     cases_clear(&j->cases);
     *j = (struct judging){ 0 };

@@ -5,6 +5,7 @@
  * Nothing of the code runs there, so what it prints is its own; it is bounded all the same.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,7 @@
 #define SUMMARY_MAX   (16 << 10)
 #define LINT_MAX      (16 << 10)
 #define FINDINGS_MAX  8
+#define LINT_PART     4 /* of the time of a run, for each linter */
 #define TEXT_SHOWN    ((size_t)300)
 #define MODULES_SHOWN ((size_t)1500)
 
@@ -116,6 +118,25 @@ static void put_complaint(struct buf *ret, size_t which, const struct json_value
         (void)buf_printf(ret, "  and %zu more\n", n - FINDINGS_MAX);
 }
 
+/* A package that is not there is no fault of code that does without: it is told with what is. */
+static char *packages_text(const struct json_value *list)
+{
+    struct buf text = BUF_INIT(SUMMARY_MAX);
+    size_t n = json_count(list);
+
+    (void)buf_puts(&text, "The contract names packages that are not there: ");
+    for (size_t i = 0; i < n && i < FINDINGS_MAX; i++) {
+        size_t len = 0;
+        const char *name = json_str(json_at(list, i), &len);
+
+        (void)buf_puts(&text, i ? ", '" : "'");
+        words_line(&text, name ? name : "", len, TEXT_SHOWN);
+        (void)buf_putc(&text, '\'');
+    }
+    (void)buf_puts(&text, ". Do without them.\n");
+    return buf_take(&text);
+}
+
 /* Kinds of hints that make a pass suspect; others are for people. */
 static bool is_suspicious(const char *kind)
 {
@@ -168,6 +189,11 @@ int check_read(const char *json, size_t len, struct check *ret, struct gb_err *e
         if (!ret->summary)
             return judge_no_memory(err);
     }
+    if (json_count(json_get(report, "missing_packages")) > 0) {
+        ret->packages = packages_text(json_get(report, "missing_packages"));
+        if (!ret->packages)
+            return judge_no_memory(err);
+    }
     if (json_count(json_get(report, "lint")) > 0)
         ret->lint = lint_text(json_get(report, "lint"));
     ret->hint = first_hint(json_get(report, "hints"));
@@ -177,6 +203,7 @@ int check_read(const char *json, size_t len, struct check *ret, struct gb_err *e
 void check_clear(struct check *check)
 {
     free(check->summary);
+    free(check->packages);
     free(check->lint);
     free(check->hint);
     *check = (struct check){ 0 };
@@ -204,16 +231,16 @@ static int run_python(const struct judge_spec *spec, const struct load *load,
 }
 
 /* What there is instead, so that the model can do without. */
-static int add_available(const struct judge_spec *spec, char **summary, struct gb_err *err)
+static int add_available(const struct judge_spec *spec, char **told, struct gb_err *err)
 {
     static const char *const argv[] = { "python3", "-I", "-c", list_modules, NULL };
     const struct load nothing = { 0 };
-    cleanup_buf struct buf text = BUF_INIT(SUMMARY_MAX + 2 * MODULES_SHOWN);
+    cleanup_buf struct buf text = BUF_INIT(2 * SUMMARY_MAX + 2 * MODULES_SHOWN);
     struct trial_end end;
     int r = run_python(spec, &nothing, argv, &end, err);
 
     if (r == 0) {
-        (void)buf_puts(&text, *summary);
+        (void)buf_puts(&text, *told);
         (void)buf_puts(&text,
                        "They are not installed in this box; available: the standard library");
         if (end.verdict == VERDICT_OK && end.out.len > 1) {
@@ -221,12 +248,32 @@ static int add_available(const struct judge_spec *spec, char **summary, struct g
             words_line(&text, end.out.data, end.out.len - 1, MODULES_SHOWN);
         }
         (void)buf_putc(&text, '\n');
-        free(*summary);
-        *summary = buf_take(&text);
-        r = *summary ? 0 : judge_no_memory(err);
+        free(*told);
+        *told = buf_take(&text);
+        r = *told ? 0 : judge_no_memory(err);
     }
     trial_end_clear(&end);
     return r;
+}
+
+/* What is decided before any test is told with the packages that are missing. */
+static int tell_missing(const struct judge_spec *spec, struct check *check, struct gb_err *err)
+{
+    cleanup_buf struct buf text = BUF_INIT(2 * SUMMARY_MAX);
+
+    if (check->packages && !check->summary)
+        return add_available(spec, &check->packages, err);
+    if (check->packages) {
+        (void)buf_puts(&text, check->summary);
+        (void)buf_puts(&text, check->packages);
+        free(check->summary);
+        check->summary = buf_take(&text);
+        if (!check->summary)
+            return judge_no_memory(err);
+    }
+    return check->packages || check->diagnosis == DIAGNOSIS_MODULE
+               ? add_available(spec, &check->summary, err)
+               : 0;
 }
 
 static int load_check(const struct judge_spec *spec, struct load *ret, struct buf *contract)
@@ -293,22 +340,27 @@ static int check_answer(const struct judge_spec *spec, const struct trial_end *e
 
 int check_code(const struct judge_spec *spec, struct check *ret, struct gb_err *err)
 {
-    const char *const argv[] = { "python3",    "-I",          "-B",     guest_path(GUEST_CHECK),
-                                 "--contract", CONTRACT_FILE, CODE_DIR, NULL };
+    char seconds[32];
+    const char *const argv[] = { "python3",    "-I",          "-B",        guest_path(GUEST_CHECK),
+                                 "--contract", CONTRACT_FILE, "--seconds", seconds,
+                                 CODE_DIR,     NULL };
     cleanup_buf struct buf contract = BUF_INIT((size_t)CONTRACT_TEXT_MAX * 2);
     cleanup_load struct load load = { 0 };
     struct trial_end end;
     int r;
 
     *ret = (struct check){ 0 };
+    /* Linters must not use up the time in which the code itself has to be read. */
+    (void)snprintf(seconds, sizeof(seconds), "%.3f",
+                   (double)spec->box->limits.wall_ms / 1000 / LINT_PART);
     if (load_check(spec, &load, &contract) < 0)
         return judge_no_memory(err);
     r = run_python(spec, &load, argv, &end, err);
     if (r == 0)
         r = check_answer(spec, &end, ret, err);
     trial_end_clear(&end);
-    if (r == 0 && ret->diagnosis == DIAGNOSIS_MODULE)
-        r = add_available(spec, &ret->summary, err);
+    if (r == 0)
+        r = tell_missing(spec, ret, err);
     if (r < 0)
         check_clear(ret);
     return r;

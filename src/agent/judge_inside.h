@@ -99,6 +99,7 @@ struct judging {
     struct judge_note *notes; /* of report->rows */
     bool is_decided;          /* before any test: report has diagnosis and summary */
     char *hint;               /* what the text of the code gives reason to suspect */
+    char *packages;           /* check.packages: told when a test fails */
     struct program program;
     struct program_cases cases;
     size_t n_open; /* tests that have not ended; guarded by the lock of judge.c */
@@ -181,6 +182,7 @@ int special_find(struct judging *judging, struct gb_err *err);
 struct check {
     enum diagnosis diagnosis; /* NONE: it may run */
     char *summary;            /* for the model; of a diagnosis */
+    char *packages;           /* of the contract that are not there, for the model; NULL: none */
     char *lint;
     char *hint; /* special cases and the like; of one line */
 };

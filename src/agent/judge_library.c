@@ -529,6 +529,7 @@ static int prepare(struct judging *j, struct gb_err *err)
     j->report->summary = take_ptr(check.summary);
     j->report->lint = take_ptr(check.lint);
     j->hint = take_ptr(check.hint);
+    j->packages = take_ptr(check.packages);
     j->is_decided = j->report->summary != NULL;
     check_clear(&check);
     return r;

@@ -504,6 +504,7 @@ static int prepare(struct judging *j, struct gb_err *err)
         report->summary = take_ptr(check.summary);
         report->lint = take_ptr(check.lint);
         j->hint = take_ptr(check.hint);
+        j->packages = take_ptr(check.packages);
     }
     check_clear(&check);
     if (r == 0 && !report->summary)

@@ -368,6 +368,8 @@ static int write_summary(struct judging *j, const struct tally *tally, struct gb
         (void)buf_printf(&text, "%zu of %zu tests fail.\n", tally->failed, tally->all);
         put_failures(j, &text);
         put_hidden(j, tally, &text);
+        if (j->packages)
+            (void)buf_printf(&text, "\n%s", j->packages);
     }
     if (report->reason)
         (void)buf_printf(&text, "%s: %s.\n", outcome_name(report->outcome), report->reason);

@@ -28,7 +28,7 @@ static bool misses_module(const struct trial_end *end)
     return end->err.data && memmem(end->err.data, end->err.len, words, sizeof(words) - 1);
 }
 
-static int explain(const struct judge_spec *spec, const struct trial_end *end,
+static int explain(const struct judge_spec *spec, const struct trial_end *end, const char *packages,
                    struct judge_try *ret, struct gb_err *err)
 {
     cleanup_buf struct buf text = BUF_INIT(SUMMARY_MAX);
@@ -43,6 +43,7 @@ static int explain(const struct judge_spec *spec, const struct trial_end *end,
     (void)buf_puts(&text, ".\n");
     words_output(&text, "stdout", end->out.data, end->out.len, OUT_SHOWN);
     words_output(&text, "stderr", end->err.data, end->err.len, OUT_SHOWN);
+    (void)buf_puts(&text, packages ? packages : "");
     ret->summary = buf_take(&text);
     return ret->summary ? 0 : judge_no_memory(err);
 }
@@ -54,8 +55,8 @@ static char *bytes_of(struct buf *buf, size_t *ret_len, bool *is_cut)
     return buf->len > 0 ? buf_take(buf) : strdup("");
 }
 
-static int fill(const struct judge_spec *spec, struct trial_end *end, struct judge_try *ret,
-                struct gb_err *err)
+static int fill(const struct judge_spec *spec, struct trial_end *end, const char *packages,
+                struct judge_try *ret, struct gb_err *err)
 {
     int r;
 
@@ -64,7 +65,7 @@ static int fill(const struct judge_spec *spec, struct trial_end *end, struct jud
     ret->is_cut = end->is_cut[1] || end->is_cut[2];
     ret->ms = end->end.wall_ns / NS_PER_MS;
     ret->memory_peak_bytes = end->end.memory_peak;
-    r = explain(spec, end, ret, err);
+    r = explain(spec, end, packages, ret, err);
     if (r < 0)
         return r;
     ret->out = bytes_of(&end->out, &ret->out_len, &ret->is_cut);
@@ -81,7 +82,8 @@ static int fill_unrun(struct judge_try *ret, struct gb_err *err)
     return ret->out && ret->errors ? 0 : judge_no_memory(err);
 }
 
-static int check(const struct judge_spec *spec, struct judge_try *ret, struct gb_err *err)
+static int check(const struct judge_spec *spec, struct judge_try *ret, char **ret_packages,
+                 struct gb_err *err)
 {
     struct check found = { 0 };
     int r;
@@ -91,6 +93,7 @@ static int check(const struct judge_spec *spec, struct judge_try *ret, struct gb
     r = check_code(spec, &found, err);
     ret->diagnosis = found.diagnosis;
     ret->summary = take_ptr(found.summary);
+    *ret_packages = take_ptr(found.packages);
     check_clear(&found);
     return r;
 }
@@ -98,12 +101,13 @@ static int check(const struct judge_spec *spec, struct judge_try *ret, struct gb
 int judge_try(const struct judge_spec *spec, char *const *args, const char *input, size_t input_len,
               struct judge_try *ret, struct gb_err *err)
 {
+    cleanup_free char *packages = NULL;
     struct program program = { 0 };
     struct trial_end end = { 0 };
     int r;
 
     *ret = (struct judge_try){ 0 };
-    r = check(spec, ret, err);
+    r = check(spec, ret, &packages, err);
     if (r == 0 && !ret->summary)
         r = program_prepare(spec, &program, &ret->diagnosis, &ret->summary, err);
     if (r == 0 && !ret->summary)
@@ -114,7 +118,7 @@ int judge_try(const struct judge_spec *spec, char *const *args, const char *inpu
         r = program_start(&program, &program.load, args, input, input_len,
                           spec->box->limits.wall_ms, spec, &end, err);
     if (r == 0 && !ret->out)
-        r = fill(spec, &end, ret, err);
+        r = fill(spec, &end, packages, ret, err);
     trial_end_clear(&end);
     program_clear(&program);
     if (r < 0)

@@ -36,6 +36,15 @@ def test_what_the_text_tells_is_told_without_a_run(place, code, diagnosis, words
     assert words in report["summary"]
 
 
+def test_packages_that_are_not_there_are_told_with_a_failure_only(place):
+    contract = program_contract(packages=["numpy_of_nowhere"])
+    wrong = judge_program({"main.py": "print(5)\n"}, [TWO], contract=contract)
+    assert "packages that are not there: 'numpy_of_nowhere'" in wrong["summary"], wrong
+    assert "not installed in this box; available" in wrong["summary"]
+    right = judge_program({"main.py": DOUBLE}, [TWO], contract=contract)
+    assert (right["outcome"], right["summary"]) == ("passed", None)
+
+
 def test_a_missing_file_is_the_interface(place):
     report = judge_program({"other.py": "print(4)\n"}, [TWO])
     assert (report["outcome"], report["diagnosis"]) == ("failed", "interface")

@@ -515,6 +515,7 @@ static void the_check_tells_the_first_kind_of_complaint(void **state)
         "{\"syntax\":[],\"interface\":[{\"name\":\"f\",\"message\":\"'f' is missing\"}],"
         "\"missing_modules\":[{\"module\":\"m\",\"file\":\"a.py\",\"line\":3}],"
         "\"lint\":[{\"file\":\"a.py\",\"line\":1,\"code\":\"F1\",\"message\":\"odd\"}],"
+        "\"missing_packages\":[\"p\",3],"
         "\"hints\":[{\"kind\":\"curious\",\"message\":\"x\"},"
         "{\"kind\":\"special_cases\",\"file\":\"a.py\",\"line\":2,\"message\":\"answers\"}]}";
     struct check check = { 0 };
@@ -526,6 +527,7 @@ static void the_check_tells_the_first_kind_of_complaint(void **state)
     assert_null(strstr(check.summary, "a.py:3"));
     assert_string_equal(check.lint, "a.py:1: F1 odd\n");
     assert_string_equal(check.hint, "a.py:2: answers");
+    assert_non_null(strstr(check.packages, "not there: 'p', ''. Do without"));
     check_clear(&check);
     assert_true(check_read("nothing", 7, &check, &err) < 0);
     check_clear(&check);
