@@ -91,13 +91,14 @@ static bool is_known(const struct going *going, const struct agent_files *code)
 static int write_once(struct task *task, const struct going *going, unsigned number, bool is_anew,
                       struct agent_files *ret, unsigned *ret_iteration, struct gb_err *err)
 {
+    bool samples = task->models[ROLE_CODER].samples;
     char name[NAME_SIZE];
     struct writing writing = {
         .name = name,
-        .prompt = "answer",
+        .prompt = is_anew && !samples ? "another_approach" : "answer",
         .diagnosis = going->has_try ? wrong_with(&going->try) : NULL,
         .seed = number + (is_anew ? 1000 : 0),
-        .temperature = is_anew && task->models[ROLE_CODER].samples ? ANEW : 0,
+        .temperature = is_anew && samples ? ANEW : 0,
         .present = going->has_try ? &going->code : NULL,
     };
 

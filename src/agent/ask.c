@@ -174,8 +174,9 @@ static struct model_usage usage_of(const struct asking *asking, const struct mod
     return usage;
 }
 
-/* Of every answer, whether it could be used or not. */
-static void put_spent(const struct asking *asking, struct json_writer *w,
+/* Of every answer, whether it could be used or not: what it took, and what was learnt of its model,
+ * for whoever replays the task has none. */
+static void put_facts(const struct asking *asking, struct json_writer *w,
                       const struct model_answer *answer, uint64_t wall_ms)
 {
     const struct model *model = asking->task->spec->models[asking->question->role];
@@ -189,6 +190,7 @@ static void put_spent(const struct asking *asking, struct json_writer *w,
     else
         json_put_null(w, "micro_dollars");
     json_put_u64(w, "wall_ms", wall_ms);
+    json_put_bool(w, "samples", model_samples(model));
 }
 
 static int output_text(const struct asking *asking, const struct model_answer *answer,
@@ -202,7 +204,7 @@ static int output_text(const struct asking *asking, const struct model_answer *a
     put_clean(asking, &w, "text", answer->text);
     put_clean(asking, &w, "reasoning", answer->reasoning);
     put_clean(asking, &w, "model", answer->model ? answer->model : model_label(model));
-    put_spent(asking, &w, answer, wall_ms);
+    put_facts(asking, &w, answer, wall_ms);
     json_object_end(&w);
     return json_writer_end(&w);
 }
@@ -224,7 +226,7 @@ static int output_without(const struct asking *asking, const char *key, const st
     json_writer_init(&w, ret, false);
     json_object_begin(&w, NULL);
     json_put_str(&w, key, why->msg);
-    put_spent(asking, &w, answer, wall_ms);
+    put_facts(asking, &w, answer, wall_ms);
     json_object_end(&w);
     return json_writer_end(&w);
 }
@@ -397,6 +399,21 @@ static void account(const struct asking *asking, const struct json_value *output
     task_spend_time(task, wall_ms);
 }
 
+/* A server may have refused the temperature; the same model may play several parts. */
+static void learn(const struct asking *asking, const struct json_value *output)
+{
+    struct model_facts *models = asking->task->models;
+    const struct model_facts *asked = &models[asking->question->role];
+    bool samples;
+
+    if (!json_bool(json_get(output, "samples"), &samples))
+        return;
+    for (size_t i = 0; i < N_ROLES; i++)
+        if (strcmp(models[i].label, asked->label) == 0 &&
+            strcmp(models[i].endpoint, asked->endpoint) == 0)
+            models[i].samples = samples;
+}
+
 static void keep_input(const struct asking *asking, unsigned iteration)
 {
     const struct question *question = asking->question;
@@ -514,6 +531,7 @@ static int one_effect(struct asking *asking, struct json_value **ret, struct gb_
     r = json_value_parse(output.data, output.len, OUTPUT_MAX, ret, err);
     if (r < 0)
         return gb_wrap(err, r, "the answer '%s' that was remembered", asking->name);
+    learn(asking, *ret);
     if (json_bool(json_get(*ret, "too_long"), &is_too_long) && is_too_long)
         return 1;
     r = end_of_time(asking, *ret, err);

@@ -25,7 +25,7 @@ struct model_facts {
     char *label;
     char *endpoint;
     uint64_t context; /* tokens */
-    bool samples;     /* takes temperature and seed */
+    bool samples;     /* takes a temperature: as it was known after its last answer */
 };
 
 #define STATE_TEXT_MAX  (1 << 20)

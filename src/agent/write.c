@@ -137,7 +137,7 @@ int write_code(struct task *task, const struct writing *writing, struct agent_fi
     cleanup_buf struct buf command = BUF_INIT(STATE_TEXT_MAX);
     cleanup_buf struct buf previous = BUF_INIT(KEEP_MAX);
     struct reading reading = { task, writing->present, ret };
-    struct prompt_var vars[TASK_VARS + 5];
+    struct prompt_var vars[TASK_VARS + 4];
     struct question question = {
         .name = writing->name,
         .role = ROLE_CODER,
@@ -160,9 +160,8 @@ int write_code(struct task *task, const struct writing *writing, struct agent_fi
     task_vars(task, vars);
     vars[TASK_VARS] = (struct prompt_var){ "files", files.data, 0 };
     vars[TASK_VARS + 1] = (struct prompt_var){ "diagnosis", writing->diagnosis, 0 };
-    vars[TASK_VARS + 2] = (struct prompt_var){ "output", writing->output, 0 };
-    vars[TASK_VARS + 3] = (struct prompt_var){ "history", writing->history, 0 };
-    vars[TASK_VARS + 4] = (struct prompt_var){ "anchors", writing->anchors, 0 };
+    vars[TASK_VARS + 2] = (struct prompt_var){ "history", writing->history, 0 };
+    vars[TASK_VARS + 3] = (struct prompt_var){ "anchors", writing->anchors, 0 };
     return ask(task, &question, take_answer, &reading, ret_iteration, err);
 }
 

@@ -12,7 +12,6 @@ struct writing {
     const char *name; /* of the effect */
     const char *prompt;
     const char *diagnosis; /* NULL: a first attempt */
-    const char *output;    /* of the program; NULL */
     const char *history;
     const char *anchors;
     double temperature;

@@ -9,12 +9,22 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "model/fault.h"
 
 /* Where requests are counted by the minute, a second or two is no help. */
 static const uint64_t rate_waits_ms[RATE_RETRIES_MAX] = { 5000, 15000, 30000 };
+
+const struct retry_limit retry_limits[RETRY_LIMITS] = {
+    { "x-ratelimit-remaining-requests", "x-ratelimit-reset-requests" },
+    { "x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens" },
+    { "anthropic-ratelimit-requests-remaining", "anthropic-ratelimit-requests-reset" },
+    { "anthropic-ratelimit-tokens-remaining", "anthropic-ratelimit-tokens-reset" },
+    { "anthropic-ratelimit-input-tokens-remaining", "anthropic-ratelimit-input-tokens-reset" },
+    { "anthropic-ratelimit-output-tokens-remaining", "anthropic-ratelimit-output-tokens-reset" },
+};
 
 #define FIRST_WAIT_MS 500
 #define LAST_WAIT_MS  8000
@@ -48,6 +58,75 @@ static bool read_date(const char *text, time_t now, uint64_t *ret_ms)
     return true;
 }
 
+/* "6m0s", "1h2m3.5s", "120ms". */
+static bool read_duration(const char *text, uint64_t *ret_ms)
+{
+    static const struct {
+        const char *name;
+        double ms;
+    } units[] = { { "ms", 1 }, { "h", 3600000 }, { "m", 60000 }, { "s", 1000 } };
+    double sum = 0;
+
+    if (!text || !text[0])
+        return false;
+    while (*text) {
+        size_t digits = strspn(text, "0123456789.");
+        char *end = NULL;
+        double value = digits > 0 ? strtod(text, &end) : 0;
+        size_t unit = 0;
+
+        if (digits == 0 || end != text + digits)
+            return false;
+        while (unit < N_ELEMENTS(units) &&
+               strncmp(end, units[unit].name, strlen(units[unit].name)) != 0)
+            unit++;
+        if (unit == N_ELEMENTS(units))
+            return false;
+        sum += value * units[unit].ms;
+        text = end + strlen(units[unit].name);
+    }
+    if (!(sum >= 0 && sum < 1e12))
+        return false;
+    *ret_ms = (uint64_t)sum;
+    return true;
+}
+
+/* "2026-10-21T07:28:00Z", perhaps with a fraction of the second. */
+static bool read_time(const char *text, time_t now, uint64_t *ret_ms)
+{
+    struct tm date = { 0 };
+    const char *end = text ? strptime(text, "%Y-%m-%dT%H:%M:%S", &date) : NULL;
+    time_t then;
+
+    if (end && *end == '.')
+        end += 1 + strspn(end + 1, "0123456789");
+    if (!end || strcmp(end, "Z") != 0)
+        return false;
+    then = timegm(&date);
+    *ret_ms = then > now ? (uint64_t)(then - now) * 1000 : 0;
+    return true;
+}
+
+/* Until all limits that have nothing left are there again.  A time that is over says nothing. */
+static bool read_limits(const struct retry_limit limits[static RETRY_LIMITS], time_t now,
+                        uint64_t *ret_ms)
+{
+    uint64_t longest = 0;
+
+    for (size_t i = 0; i < RETRY_LIMITS; i++) {
+        uint64_t ms = 0;
+
+        if (!limits[i].remaining || strcmp(limits[i].remaining, "0") != 0)
+            continue;
+        if (!read_duration(limits[i].reset, &ms) && !read_time(limits[i].reset, now, &ms))
+            continue;
+        longest = ms > longest ? ms : longest;
+    }
+    if (longest > 0)
+        *ret_ms = longest;
+    return longest > 0;
+}
+
 void retry_advise(struct fault *fault, const struct retry_headers *headers, time_t now)
 {
     if (headers->should_retry) {
@@ -57,6 +136,8 @@ void retry_advise(struct fault *fault, const struct retry_headers *headers, time
     fault->has_wait = read_number(headers->retry_after_ms, 1, &fault->wait_ms) ||
                       read_number(headers->retry_after, 1000, &fault->wait_ms) ||
                       read_date(headers->retry_after, now, &fault->wait_ms);
+    if (!fault->has_wait && (fault->status == 429 || fault->status == 503))
+        fault->has_wait = read_limits(headers->limits, now, &fault->wait_ms);
 }
 
 static bool is_passing(const struct fault *fault)

@@ -154,17 +154,32 @@ static int link_fault(struct fault *fault, const struct gb_err *cause, uint64_t 
     return fault->cause.code;
 }
 
+/* The value, in the room of one; NULL: there is none. */
+#define HEADER_SIZE 64
+static const char *header_of(const struct http_answer *answer, const char *name,
+                             char room[static HEADER_SIZE])
+{
+    return http_header(answer, name, room, HEADER_SIZE) ? room : NULL;
+}
+
 static int status_fault(struct fault *fault, const struct http_answer *answer)
 {
-    static const char *const names[] = { "x-should-retry", "retry-after-ms", "retry-after" };
-    char values[N_ELEMENTS(names)][64];
-    const char *found[N_ELEMENTS(names)];
+    char advice[3][HEADER_SIZE];
+    char limits[RETRY_LIMITS][2][HEADER_SIZE];
+    struct retry_headers headers = {
+        .should_retry = header_of(answer, "x-should-retry", advice[0]),
+        .retry_after_ms = header_of(answer, "retry-after-ms", advice[1]),
+        .retry_after = header_of(answer, "retry-after", advice[2]),
+    };
 
-    for (size_t i = 0; i < N_ELEMENTS(names); i++)
-        found[i] = http_header(answer, names[i], values[i], sizeof(values[i])) ? values[i] : NULL;
+    for (size_t i = 0; i < RETRY_LIMITS; i++)
+        headers.limits[i] = (struct retry_limit){
+            .remaining = header_of(answer, retry_limits[i].remaining, limits[i][0]),
+            .reset = header_of(answer, retry_limits[i].reset, limits[i][1]),
+        };
     fault_read_body(fault, answer->status, answer->body.data ? answer->body.data : "",
                     answer->body.len);
-    retry_advise(fault, &(struct retry_headers){ found[0], found[1], found[2] }, time(NULL));
+    retry_advise(fault, &headers, time(NULL));
     return -EREMOTEIO;
 }
 
@@ -331,7 +346,7 @@ static bool server_samples(const struct model *model)
 {
     const struct server *server = model->state;
 
-    return !(server->left_out & (PARAM_TEMPERATURE | PARAM_SEED));
+    return !(server->left_out & PARAM_TEMPERATURE);
 }
 
 /* ---- life ----------------------------------------------------------------------------------- */

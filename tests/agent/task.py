@@ -22,6 +22,7 @@ TESTS = "You write tests for a Python library"
 CODES = "You write code"
 FIRST = "You write code. Task and contract"
 MENDS = "It was tested and is not right yet"
+ELSEWISE = "solve the task in another way"
 DRAFTS = "one complete file in one code block"
 SHORT = "You write a short program"
 RULES = "You decide who is wrong"
@@ -134,6 +135,16 @@ class Server:
         return [request.system + request.user for request in self.seen]
 
 
+class ClaudeServer(Server):
+    """The same on Anthropic's wire."""
+
+    def asked(self, body, headers):
+        messages = [{"role": "system", "content": body.get("system", "")}, *body["messages"]]
+        request = super().asked({"messages": messages}, headers)._replace(body=body)
+        self.seen[-1] = request
+        return request
+
+
 def _handler(server):
     class Handler(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -163,12 +174,27 @@ def _handler(server):
             self.send_header("Connection", "close")
             self.end_headers()
             self.close_connection = True
+            if isinstance(server, ClaudeServer):
+                self.speak(pieces)
+                return
             for piece in pieces:
                 delta = piece if isinstance(piece, dict) else {"content": piece}
                 self.event({"choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
             self.event({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}],
                         "usage": {"prompt_tokens": 10, "completion_tokens": 10}})
             self.wfile.write(b"data: [DONE]\n\n")
+
+        def speak(self, pieces):
+            usage = {"input_tokens": 10, "cache_read_input_tokens": 4}
+            self.event({"type": "message_start", "message": {"id": "m", "model": "c", "usage": usage}})
+            self.event({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}})
+            for piece in pieces:
+                delta = {"type": "text_delta", "text": piece}
+                self.event({"type": "content_block_delta", "index": 0, "delta": delta})
+            self.event({"type": "content_block_stop", "index": 0})
+            self.event({"type": "message_delta", "delta": {"stop_reason": "end_turn"},
+                        "usage": {"output_tokens": 6}})
+            self.event({"type": "message_stop"})
 
         def event(self, value):
             self.wfile.write(b"data: " + json.dumps(value).encode() + b"\n\n")
@@ -201,6 +227,15 @@ def model(say):
 
 
 @contextlib.contextmanager
+def claude(say):
+    """The same, as Anthropic answers."""
+    server = ClaudeServer(say)
+    with _serving(_handler(server)) as url:
+        server.url = url
+        yield server
+
+
+@contextlib.contextmanager
 def web(results):
     """A search server (SearXNG's JSON): yields its address and the queries that it saw."""
     seen = []
@@ -227,7 +262,7 @@ def web(results):
 def by_role(**texts):
     """say() of a Server: what each role says, by the name of its prompt's constant here."""
     def say(request):
-        for name in ("PLANS", "CASES", "TESTS", "RULES", "EXPLAINS", "MENDS", "DRAFTS", "CODES", "SHORT"):
+        for name in ("PLANS", "CASES", "TESTS", "RULES", "EXPLAINS", "MENDS", "ELSEWISE", "DRAFTS", "CODES", "SHORT"):
             if globals()[name] in request.system and name in texts:
                 said = texts[name]
                 return said(request) if callable(said) else said
@@ -280,8 +315,9 @@ class Agent:
         if rules is not None:
             self.write(rules)
         if server is not None:
-            self.model = ["--model", "openai-compatible/m", "--base-url", server.url]
-            self.env["OPENAI_COMPATIBLE_API_KEY"] = key or "not-a-real-key-0123456789"
+            provider = "anthropic" if isinstance(server, ClaudeServer) else "openai-compatible"
+            self.model = ["--model", f"{provider}/m", "--base-url", server.url]
+            self.env[f"{provider.upper().replace('-', '_')}_API_KEY"] = key or "not-a-real-key-0123456789"
 
     def write(self, rules):
         self.script.write_text("\n".join(rules), encoding="utf-8")

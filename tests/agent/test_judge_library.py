@@ -31,7 +31,8 @@ def test_many():
 CHEATS = guest_pair.SAMPLES / "cheats"
 PAIRS = sorted(path.stem[:-len("_cheat")] for path in CHEATS.glob("*_cheat.py"))
 # Proven by what came over the wire; the others have no effect, and simply fail their tests.
-TAMPERED = {"exit_at_call", "forged_verdicts", "threads", "builtins"}
+TAMPERED = {"exit_at_call", "forged_verdicts", "threads", "builtins", "deep", "flood"}
+LATE = {"deep"}  # on a busy machine its answers may not come in time at all
 
 
 def collected(tests, module="target.py"):
@@ -215,8 +216,9 @@ def test_a_cheat_is_refused_and_its_twin_is_not(place, name):
     """S02: 0 of the cheats accepted, all of their honest twins."""
     cheat, twin = cheat_and_twin(name)
     assert twin["outcome"] == "passed", twin
-    assert cheat["outcome"] == ("tampered" if name in TAMPERED else "failed"), cheat
-    assert (cheat["reason"] is not None) is (name in TAMPERED)
+    wanted = {"tampered" if name in TAMPERED else "failed"} | ({"failed"} if name in LATE else set())
+    assert cheat["outcome"] in wanted, cheat
+    assert (cheat["reason"] is not None) is (cheat["outcome"] == "tampered")
 
 
 def test_equality_that_only_the_code_vouches_for_is_suspect(place):

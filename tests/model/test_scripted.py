@@ -135,6 +135,29 @@ def test_a_server_that_asks_for_patience_gets_it(status, document, why):
     assert [(again["why"], again["wait_ms"]) for again in talk.of("again")] == [(why, 1000)]
 
 
+@pytest.mark.parametrize("provider, prefix, reset", [
+    ("llamacpp", "x-ratelimit-{0}-requests", "1s"), ("anthropic", "anthropic-ratelimit-tokens-{0}", None)])
+def test_a_limit_that_is_used_up_is_waited_for(provider, prefix, reset):
+    """Without Retry-After: until it is full again; one that has something left says nothing."""
+    def refused(visit):
+        then = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 2))
+        refuse(429, {"error": {"message": "slow down"}}, f"{prefix.format('remaining')}: 0",
+               f"{prefix.format('reset')}: {reset or then}", "x-ratelimit-remaining-tokens: 9",
+               "x-ratelimit-reset-tokens: 50s")(visit)
+    good = answer(*HELLO) if provider == "llamacpp" else answer(
+        claude("message_start", message={"id": "m", "model": "c", "usage": {"input_tokens": 1}}),
+        claude("content_block_start", index=0, content_block={"type": "text", "text": "hello"}),
+        claude("content_block_stop", index=0),
+        claude("message_delta", delta={"stop_reason": "end_turn"}, usage={"output_tokens": 1}),
+        claude("message_stop"))
+    with serving(refused, good) as server:
+        url = server.url if provider == "llamacpp" else server.base
+        talk = ask(url, name="any", provider=provider, key="k-0123456789")
+    assert talk.answer["text"] == "hello" and talk.answer["requests"] == 2
+    (again,) = talk.of("again")
+    assert 1000 <= again["wait_ms"] <= 2000, again
+
+
 @pytest.mark.parametrize("break_off", [
     lambda visit: visit.send(chunk(event({"error": {"code": 502, "message": "gone"}})) + b"0\r\n\r\n"),
     lambda visit: visit.reset(),

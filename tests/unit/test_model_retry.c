@@ -181,7 +181,7 @@ static struct fault advised(const char *should, const char *ms, const char *afte
 {
     struct fault fault = { .kind = FAULT_RATE, .status = 429 };
 
-    retry_advise(&fault, &(struct retry_headers){ should, ms, after }, NOW);
+    retry_advise(&fault, &(struct retry_headers){ should, ms, after, { { 0 } } }, NOW);
     return fault;
 }
 
@@ -212,6 +212,74 @@ static void advice_that_is_none_is_ignored(void **state)
         assert_false(advised(NULL, NULL, junk[i]).has_wait);
     }
     assert_false(advised("maybe", NULL, NULL).has_advice);
+}
+
+static struct fault limited(int status, const char *after, const char *remaining, const char *reset)
+{
+    struct fault fault = { .kind = FAULT_RATE, .status = status };
+    struct retry_headers headers = { .retry_after = after };
+
+    headers.limits[0] = (struct retry_limit){ "17", "1h" }; /* has some left: no reason to wait */
+    headers.limits[3] = (struct retry_limit){ remaining, reset };
+    retry_advise(&fault, &headers, NOW);
+    return fault;
+}
+
+static void a_limit_that_is_used_up_says_how_long(void **state)
+{
+    static const struct {
+        const char *reset;
+        uint64_t wait_ms; /* 0: it says nothing */
+    } rows[] = {
+        { "1s", 1000 },
+        { "6m0s", 360000 },
+        { "7.66s", 7660 },
+        { "120ms", 120 },
+        { "1h2m3s", 3723000 },
+        { "2026-10-21T07:08:20Z", 20000 },
+        { "2026-10-21T07:08:20.75Z", 20000 },
+        { "2015-10-21T07:08:20Z", 0 },
+        { "0s", 0 },
+        { "", 0 },
+        { "5", 0 },
+        { "s", 0 },
+        { "-1s", 0 },
+        { "1s soon", 0 },
+        { "9999999999999999h", 0 },
+        { "1.2.3s", 0 },
+        { "nans", 0 },
+        { "2026-10-21T07:08:20+09:00", 0 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < N_ELEMENTS(rows); i++) {
+        struct fault fault = limited(429, NULL, "0", rows[i].reset);
+
+        assert_int_equal(fault.has_wait, rows[i].wait_ms > 0);
+        assert_int_equal(fault.wait_ms, rows[i].wait_ms);
+    }
+    assert_true(limited(503, NULL, "0", "2s").has_wait);
+    assert_false(limited(500, NULL, "0", "2s").has_wait);
+    assert_false(limited(429, NULL, "1", "2s").has_wait);
+    assert_false(limited(429, NULL, NULL, "2s").has_wait);
+    assert_false(limited(429, NULL, "0", NULL).has_wait);
+    assert_int_equal(limited(429, "3", "0", "9s").wait_ms, 3000);
+}
+
+static void of_two_limits_the_later_one_counts(void **state)
+{
+    struct fault fault = { .kind = FAULT_RATE, .status = 429 };
+    const struct retry_headers headers = {
+        .limits = { { "0", "9s" }, { "0", "2s" }, { "0", "11s" } },
+    };
+    uint64_t wait_ms = 0;
+
+    (void)state;
+    retry_advise(&fault, &headers, NOW);
+    assert_true(retry_due(&fault, 0, 0, &wait_ms));
+    assert_int_equal(wait_ms, 11000);
+    fault = limited(429, NULL, "0", "6m0s"); /* bounded: a person is told instead */
+    assert_false(retry_due(&fault, 0, 0, &wait_ms));
 }
 
 static void the_server_says_whether(void **state)
@@ -324,6 +392,8 @@ int main(void)
         cmocka_unit_test(a_server_s_words_are_one_short_line),
         cmocka_unit_test(the_server_says_how_long),
         cmocka_unit_test(advice_that_is_none_is_ignored),
+        cmocka_unit_test(a_limit_that_is_used_up_says_how_long),
+        cmocka_unit_test(of_two_limits_the_later_one_counts),
         cmocka_unit_test(the_server_says_whether),
         cmocka_unit_test(only_what_may_pass_is_tried_again),
         cmocka_unit_test(waits_double_within_their_bounds_and_end),

@@ -472,6 +472,23 @@ static void a_prompt_that_is_too_long_has_its_own_code(void **state)
 
 /* ---- parts that are refused ----------------------------------------------------------------- */
 
+static void who_takes_a_temperature_samples(void **state)
+{
+    static const struct {
+        const char *provider;
+        bool samples;
+    } rows[] = { { "openai", true }, { "gemini", true }, { "anthropic", false } };
+
+    (void)state;
+    for (size_t i = 0; i < N_ELEMENTS(rows); i++) {
+        const struct model_spec spec = { .provider = rows[i].provider, .name = "m", .key = SECRET };
+        cleanup_model struct model *model = NULL;
+
+        assert_int_equal(model_open(&spec, &model, NULL), 0);
+        assert_int_equal(model_samples(model), rows[i].samples);
+    }
+}
+
 static void a_refused_parameter_is_left_out_from_then_on(void **state)
 {
     static const struct peer_act acts[] = {
@@ -782,6 +799,7 @@ int main(void)
         cmocka_unit_test(a_wrong_address_is_said),
         cmocka_unit_test(what_is_no_json_is_refused),
         cmocka_unit_test(a_prompt_that_is_too_long_has_its_own_code),
+        cmocka_unit_test(who_takes_a_temperature_samples),
         cmocka_unit_test(a_refused_parameter_is_left_out_from_then_on),
         cmocka_unit_test(a_schema_is_asked_for_in_ever_plainer_ways),
         cmocka_unit_test(a_server_that_refuses_everything_is_given_up),
