@@ -32,6 +32,35 @@ def test_tests_that_notice_nothing_make_a_pass_suspect(place):
     assert document["unnoticed"]
 
 
+NOTICE_ADD = "import pytest\n\nfrom adds import add\n" + "".join(
+    f"\n\n@pytest.mark.{name}\ndef test_{name}():\n    assert add({a}, {b}) == {a + b}\n"
+    for name, a, b in (("normal", 1, 2), ("edge", 0, 0), ("invalid", -1, 3), ("stress", 10 ** 30, 1)))
+NOTICE_SUB = MORE.replace("callable(sub)", "sub(5, 3) == 2")
+
+
+def test_a_function_that_nobody_notices_gets_a_test_and_passes(place):
+    """The tester is told once, adds one test, and the same code meets it."""
+    rules = [rule.replace(MORE, NOTICE_SUB) for rule in library_rules(NOTICE_ADD)]
+    done = Agent(place, rules).call("--jsonl", "add", code=0)
+    document = done.document
+    assert (document["outcome"], document["attempts"], document["spent"]["calls"]) == ("passed", 1, 5), done
+    assert (document["mutation_score"], document["unnoticed"]) == (1, [])
+    first, second = [event["mutation"] for event in done.events if event["event"] == "mutation"]
+    assert 0 < first["score"] < 1 and second["score"] == 1
+    assert [test["id"] for test in document["tests"]][-1] == "test_adds_more.py::test_sub"
+    assert len(document["tests"]) == 5 and {test["result"] for test in document["tests"]} == {"passed"}
+
+
+def test_what_a_linter_says_is_in_the_document(place):
+    """Whichever the box has: ruff, pyflakes, or the few checks of the judge itself."""
+    rules = [rule.replace(ADDS, "import os\n\n\n" + ADDS).replace(MORE, NOTICE_SUB)
+             for rule in library_rules(NOTICE_ADD)]
+    document = Agent(place, rules).run("add").document
+    assert document["lint"].startswith("adds.py:1: ") and "os" in document["lint"], document["lint"]
+    clean = [rule.replace(MORE, NOTICE_SUB) for rule in library_rules(NOTICE_ADD)]
+    assert Agent(place, clean).run("add").document["lint"] is None
+
+
 def test_a_contract_that_was_refused_is_not_built(place):
     """The orchestrator says "go on" after a refusal: there is no contract to go on with."""
     agent = Agent(place, [rule(plan("code"), system=task.PLANS, when="wants another contract"),

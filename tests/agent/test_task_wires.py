@@ -31,6 +31,14 @@ def test_a_task_over_anthropics_wire(place):
     assert document["spent"]["dollars"] is None
 
 
+def test_model_and_endpoint_are_told_first(place):
+    """So that nobody wonders where the task went."""
+    with task.model(task.by_role(PLANS=task.plan("finish", answer="Paris."))) as server:
+        done = Agent(place, server=server).call("the capital of France", code=0)
+    assert f"● model       openai-compatible/m at {server.url}\n" in done.said, done
+    assert done.said.index("● model") < done.said.index("● plan")
+
+
 def test_the_same_code_is_sampled_anew_where_a_model_samples(place):
     asked = []
 

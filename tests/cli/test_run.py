@@ -129,13 +129,34 @@ def test_a_module_below_a_directory_passes_under_plain_pytest(place):
     assert done.returncode == 0 and b"6 passed" in done.stdout, done
 
 
-def test_files_reach_every_box_and_cannot_be_changed(place):
+SPOILS = "try:\n    open('in/sales.csv', 'w').write('x,9\\n')\nexcept OSError as error:\n    pass\n"
+SUMS = "print(sum(int(line.split(',')[1]) for line in open('in/sales.csv')))\n"
+
+
+@pytest.mark.parametrize("code", [SUMS, SPOILS + SUMS])
+def test_files_reach_every_box_and_cannot_be_changed(place, code):
+    """Of an answer."""
     (place.cwd / "sales.csv").write_text("a,3\nb,4\n")
-    desk = Desk(place, scripts.answer_rules(
-        "print(sum(int(line.split(',')[1]) for line in open('in/sales.csv')))\n"))
+    desk = Desk(place, scripts.answer_rules(code))
     answer = desk.run("--file", "sales.csv:in/sales.csv", "the sum")
     assert answer.stdout == b"7\n"
     assert f"glovebox exec --file {place.cwd}/sales.csv:in/sales.csv /" in answer.stderr.decode()
+    assert (place.cwd / "sales.csv").read_text() == "a,3\nb,4\n"
+
+
+def test_files_cannot_be_changed_by_a_program_either(place):
+    (place.cwd / "sales.csv").write_text("a,3\nb,4\n")
+    cases = [{"name": name, "class": name, "expect": {"stdout": "7"}}
+             for name in ("normal", "edge", "invalid", "stress")]
+    rules = [rule.replace(json.dumps(scripts.CASES), json.dumps({"cases": cases}))
+             for rule in scripts.program_rules(code=SPOILS + SUMS)]
+    document = Desk(place, rules).document("--file", "sales.csv:in/sales.csv", "the sum of sales")
+    assert document["outcome"] == "passed", document
+    told = SPOILS.replace("pass", "print(error)") + SUMS
+    rules = [rule.replace(SPOILS + SUMS, told) for rule in rules]
+    failed = Desk(place, rules).document("--file", "sales.csv:in/sales.csv", "--max-attempts", "1",
+                                         "--max-steps", "1", "the sum of sales", code=1)
+    assert "Permission denied" in json.dumps(failed["tests"]), failed["tests"]
 
 
 def test_out_is_never_written_over_somebodys_files(place):

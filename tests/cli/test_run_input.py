@@ -42,6 +42,8 @@ def desk(place):
     (["--ask", "sometimes", "x"], "--ask"),
     (["--out", "", "x"], "--out"),
     (["--model", "scripted/nowhere", "x"], "nowhere"),
+    (["--model", "nobody/gpt-x", "x"], "no provider is named 'nobody'"),
+    (["--model", "openaii/gpt-x", "x"], "did you mean 'openai'?"),
 ])
 def test_a_wrong_command_line_is_one_clear_line(desk, words, part):
     model = [] if b"--model" in [os.fsencode(w) for w in words] else ["--model", f"scripted/{desk.script}"]

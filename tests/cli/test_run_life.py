@@ -137,6 +137,38 @@ def test_a_folder_from_elsewhere_begins_a_new_task(place):
     assert desk.runs()[0]["objective"] == "6 times 7\n"
 
 
+def their_checkpoint(folder, path="count.py"):
+    folder.mkdir()
+    (folder / "checkpoint.json").write_text(json.dumps({
+        "objective": TASK, "history": [{"agent": "code_agent"}],
+        "latest_code": {"files": [{"relative_path": path, "content": scripts.WRONG_COUNT}], "reasoning": "so"},
+        "execution_feedback": "STDOUT:\n7\n\nSTDERR:\n", "orchestrator_step": 2}))
+    return folder
+
+
+def test_code_of_a_folder_from_elsewhere_is_gone_on_with(place):
+    """S4-14: objective and latest_code of a checkpoint that this machine's store knows nothing of."""
+    folder = their_checkpoint(place.cwd / "theirs")
+    desk = Desk(place, scripts.program_rules())
+    model = ["--model", f"scripted/{desk.script}"]
+    document = desk.document(*model, "--resume_from", folder)
+    assert (document["objective"], document["outcome"]) == (TASK, "passed")
+    assert document["files"] == [{"path": "count.py", "text": scripts.COUNT}]
+    own = Path(desk.runs()[0]["folder"])
+    (asked,) = [json.loads(path.read_text()) for path in own.glob("iteration_*_code/agent_input.json")]
+    assert asked["previous_result"]["files"][0]["content"] == scripts.WRONG_COUNT
+    assert "total += abs(int(line))" in asked["prompt"]
+    assert [entry.name for entry in folder.iterdir()] == ["checkpoint.json"], "it is theirs"
+
+
+@pytest.mark.parametrize("path", ["../count.py", "/etc/passwd", "a/../../b.py"])
+def test_a_checkpoint_that_leads_outside_is_refused(place, path):
+    folder = their_checkpoint(place.cwd / "theirs", path)
+    desk = Desk(place, scripts.program_rules())
+    answer = desk.run("--model", f"scripted/{desk.script}", "--resume_from", folder, code=125)
+    assert b"checkpoint.json" in answer.stderr and desk.runs() == [], answer
+
+
 def test_a_task_that_is_worked_on_is_left_alone(place):
     desk = Desk(place, scripts.program_rules(delay="100ms"))
     process = desk.start("--jsonl", TASK)

@@ -31,6 +31,20 @@ def test_code_streams_by_tests_turn_green_and_what_stays_is_calm(place):
     assert order == sorted(order)
 
 
+def test_the_end_has_the_table_of_tests_and_what_was_measured(place):
+    desk = Desk(place, scripts.library_rules())
+    with shown(desk, "a library for durations", columns=120) as session:
+        assert session.end() == 0
+    lines = [line.split() for line in session.screen.text.splitlines()]
+    assert ["●", "tests", "passed", "failed", "not", "run", "withdrawn", "held", "back"] in lines
+    for row in ("normal 2 0 0 0", "edge 1 0 0 0", "invalid 2 0 0 0", "stress 1 0 0 0", "all 6 0 0 0 2"):
+        assert any(line[:len(row.split())] == row.split() for line in lines), (row, session.screen.text)
+    for part in ("● measured    coverage 100 % of statements, mutation score 100 %, at most ",
+                 "● model       scripted/model.script", "4 model calls", "tests/test_duration.py",
+                 "python3 -m pytest"):
+        assert part in session.screen.text, session.screen.text
+
+
 def test_a_narrow_terminal_is_not_broken(place):
     desk = Desk(place, scripts.program_rules(delay="10ms"))
     with shown(desk, TASK, columns=40) as session:
