@@ -18,7 +18,7 @@
 #define CODE_DIR      "code"
 #define CONTRACT_FILE ".guest/contract.json"
 #define OUT_KEEP      (2 << 20)
-#define SUMMARY_MAX   (16 << 10)
+#define SUMMARY_MAX   ((size_t)16 << 10)
 #define LINT_MAX      (16 << 10)
 #define FINDINGS_MAX  8
 #define LINT_PART     4 /* of the time of a run, for each linter */

@@ -119,8 +119,8 @@ const char *model_endpoint(const struct model *model);
 const char *model_name(const struct model *model); /* as asked for */
 uint64_t model_context(const struct model *model); /* tokens */
 
-/* Does it take a temperature, as far as is known?  A server's refusal is learnt from: ask again after
- * an answer. */
+/* Does it take a temperature, as far as is known?  A server's refusal is learnt from: ask again
+ * after an answer. */
 bool model_samples(const struct model *model);
 
 /* The caller owes model_answer_clear() in any case; it starts as { 0 }.  The error says what to do;
