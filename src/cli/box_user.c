@@ -79,8 +79,16 @@ int box_make(const struct settings *settings, const struct box_wish *wish, struc
     if (r == 0)
         r = kept_open(&box, &spec, id, err);
     if (r == 0)
-        r = packages_give(&packages, settings, id, err);
-    return r < 0 ? r : kept_find(settings->state_dir, id, ret, err);
+        r = kept_find(settings->state_dir, id, ret, err);
+    if (r < 0)
+        return r;
+    r = packages_give(&packages, settings, id, err);
+    if (r < 0) {
+        uint32_t survivors;
+
+        (void)kept_remove(settings->state_dir, ret, &survivors, NULL);
+    }
+    return r;
 }
 
 /* Two at once would make two: whoever comes second finds the first one's. */

@@ -171,6 +171,7 @@ int index_add_secret(struct package_index *index, const char *secret)
 {
     char *copy;
 
+    index->has_credentials = true;
     if (strlen(secret) < SECRET_LEN_MIN)
         return 0;
     if (index->n_secrets == INDEX_SECRETS_MAX)
@@ -237,7 +238,7 @@ int index_set_proxy(struct package_index *index, const char *text, struct gb_err
 
 bool index_is_guarded(const struct package_index *index)
 {
-    return index->n_secrets > 0 || index->proxy.clean;
+    return index->has_credentials || index->proxy.clean;
 }
 
 int index_use_default(struct package_index *index, struct gb_err *err)

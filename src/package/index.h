@@ -42,6 +42,7 @@ struct package_index {
     char *ca_file;          /* certificates to trust; NULL: those of the machine */
     char *trusted_hosts;    /* python: reached without certificates, with blanks between; NULL */
     char *npm_lines;        /* node: lines of an .npmrc, of scopes and credentials; NULL */
+    bool has_credentials;   /* in any of these, also such as are too short to be told apart */
     char *secrets[INDEX_SECRETS_MAX];
     size_t n_secrets;
 };
@@ -56,7 +57,8 @@ void index_url_clear(struct index_url *url);
 int index_add_url(struct package_index *index, const char *text, struct gb_err *err);
 int index_set_proxy(struct package_index *index, const char *text, struct gb_err *err);
 
-/* Remembers what nobody may see; what is shorter than four bytes is no secret. */
+/* Remembers what nobody may see.  What is shorter than four bytes cannot be taken out of a text; it
+ * is guarded all the same. */
 int index_add_secret(struct package_index *index, const char *secret);
 
 bool index_is_guarded(const struct package_index *index);

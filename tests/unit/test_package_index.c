@@ -98,6 +98,18 @@ static void test_secrets_are_masked_as_written_and_as_meant(void **state)
     index_clear(&index);
 }
 
+static void test_a_short_password_is_guarded_too(void **state)
+{
+    struct package_index index = { .kind = PACKAGE_PYTHON };
+
+    (void)state;
+    assert_int_equal(index_add_url(&index, "https://h/simple", NULL), 0);
+    assert_false(index_is_guarded(&index));
+    assert_int_equal(index_add_url(&index, "https://u:p@h/simple", NULL), 0);
+    assert_true(index_is_guarded(&index));
+    index_clear(&index);
+}
+
 static void test_a_box_writes_a_name_for_this_machine(void **state)
 {
     struct package_index index = { .kind = PACKAGE_PYTHON };
@@ -295,6 +307,7 @@ int main(void)
         cmocka_unit_test(test_an_address_is_taken_apart),
         cmocka_unit_test(test_bad_addresses_are_refused_without_their_secrets),
         cmocka_unit_test(test_secrets_are_masked_as_written_and_as_meant),
+        cmocka_unit_test(test_a_short_password_is_guarded_too),
         cmocka_unit_test(test_a_box_writes_a_name_for_this_machine),
         cmocka_unit_test(test_names_that_stand_for_addresses),
         cmocka_unit_test(test_variables_beat_the_files_of_pip),
