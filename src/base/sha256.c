@@ -32,7 +32,7 @@ static uint32_t turn(uint32_t word, unsigned by)
 
 static void expand(const uint8_t block[static BLOCK], uint32_t words[static ROUNDS])
 {
-    for (unsigned i = 0; i < 16; i++)
+    for (size_t i = 0; i < 16; i++)
         words[i] = (uint32_t)block[4 * i] << 24 | (uint32_t)block[4 * i + 1] << 16 |
                    (uint32_t)block[4 * i + 2] << 8 | block[4 * i + 3];
     for (unsigned i = 16; i < ROUNDS; i++) {

@@ -59,7 +59,7 @@ static int read_file(struct reading *r, const char *path,
                      int (*parse)(const char *, size_t, config_row *, void *), config_row *row)
 {
     cleanup_buf struct buf text = BUF_INIT(CONFIG_TEXT_MAX);
-    cleanup_close int fd = open(path, FILE_READING);
+    cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
     if (fd < 0 || file_read(fd, &text) < 0 || !text.data)
         return 0;
@@ -190,7 +190,7 @@ static int add_credentials(struct reading *r, const char *key, const char *value
 {
     static const char *const kinds[] = { ":_authToken", ":_auth", ":_password", ":username" };
     cleanup_buf struct buf address = BUF_INIT(INDEX_URL_MAX);
-    cleanup_buf struct buf inside = BUF_INIT(INDEX_URL_MAX * 2);
+    cleanup_buf struct buf inside = BUF_INIT((size_t)INDEX_URL_MAX * 2);
     struct index_url url = { 0 };
     const char *kind = NULL;
 
@@ -373,7 +373,8 @@ static int settle(struct reading *r)
     if (r->words[WORD_TRUSTED]) {
         index->trusted_hosts = take_ptr(r->words[WORD_TRUSTED]);
         for (char *at = index->trusted_hosts; *at; at++)
-            *at = *at == '\n' ? ' ' : *at;
+            if (*at == '\n')
+                *at = ' ';
     }
     if (r->lines.len)
         index->npm_lines = buf_take(&r->lines);

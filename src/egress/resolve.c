@@ -54,9 +54,12 @@ bool resolve_address_of(const char *name, struct net_address *ret)
     if (len <= tail || len - tail >= sizeof(text) ||
         strcmp(name + len - tail, RESOLVE_ADDRESS_NAMES) != 0)
         return false;
-    for (size_t i = 0; i < len - tail; i++)
-        text[i] = name[i] == '-' ? '.' : name[i] == '.' ? '-' : name[i];
+    memcpy(text, name, len - tail);
     text[len - tail] = '\0';
+    if (strchr(text, '.'))
+        return false;
+    for (char *dash = strchr(text, '-'); dash; dash = strchr(dash, '-'))
+        *dash = '.';
     return net_address_parse(text, ret) && net_address_is_v4(ret);
 }
 

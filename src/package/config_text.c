@@ -40,8 +40,10 @@ static void add_key(struct reader *r, const char *text, size_t len)
     for (size_t i = 0; i < len; i++) {
         char c = text[i];
 
-        if (r->is_pip)
-            c = c == '_' ? '-' : (char)tolower((unsigned char)c);
+        if (r->is_pip && c == '_')
+            c = '-';
+        else if (r->is_pip)
+            c = (char)tolower((unsigned char)c);
         (void)buf_putc(&r->key, c);
     }
 }

@@ -2,6 +2,7 @@
 /* package/index.c - where packages come from. */
 #include "package/index.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -149,20 +150,26 @@ int index_url_parse(const char *text, struct index_url *ret, struct gb_err *err)
     return 0;
 }
 
+static int digit_of(char c)
+{
+    static const char digits[] = "0123456789abcdef";
+    const char *found = c ? strchr(digits, tolower((unsigned char)c)) : NULL;
+
+    return found ? (int)(found - digits) : -1;
+}
+
 /* "%40" as "@", for what servers echo. */
 static void decode(char *text)
 {
     char *out = text;
 
     for (const char *at = text; *at; at++) {
-        unsigned value;
+        int high = *at == '%' ? digit_of(at[1]) : -1;
+        int low = high >= 0 ? digit_of(at[2]) : -1;
 
-        if (*at == '%' && sscanf(at + 1, "%2x", &value) == 1 && at[1] && at[2]) {
-            *out++ = (char)value;
+        if (low >= 0)
             at += 2;
-        } else {
-            *out++ = *at;
-        }
+        *out++ = (char)(low >= 0 ? high << 4 | low : *at);
     }
     *out = '\0';
 }

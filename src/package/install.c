@@ -139,7 +139,7 @@ static void keep(struct buf *log, const char *text, size_t len)
 
 static void end_line(struct installation *in)
 {
-    cleanup_buf struct buf masked = BUF_INIT(8 * LINE_SIZE);
+    cleanup_buf struct buf masked = BUF_INIT((size_t)8 * LINE_SIZE);
 
     (void)index_mask(in->spec->index, in->line, in->n_line, &masked);
     (void)buf_putc(&masked, '\n');
@@ -232,7 +232,7 @@ static void set_trusted(struct installation *in)
 
     (void)buf_puts(text, index->trusted_hosts ? index->trusted_hosts : "");
     for (size_t i = 0; i < index->n_urls; i++) {
-        cleanup_buf struct buf url = BUF_INIT(INDEX_URL_MAX * 2);
+        cleanup_buf struct buf url = BUF_INIT((size_t)INDEX_URL_MAX * 2);
         const struct index_url *at = &index->urls[i];
         struct index_url inside = { 0 };
 
@@ -290,7 +290,7 @@ static int write_npmrc(const struct package_index *index, struct buf *ret)
 
 static int read_ca(const char *path, struct buf *ret, struct gb_err *err)
 {
-    cleanup_close int fd = open(path, FILE_READING);
+    cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     int r = fd < 0 ? -errno : file_read(fd, ret);
 
     return r < 0 ? gb_fail(err, r, GB_BLAME_HOST, "certificates of the index, '%.200s': %s", path,
@@ -301,7 +301,7 @@ static int read_ca(const char *path, struct buf *ret, struct gb_err *err)
 static int put_wishes(struct installation *in, struct gb_err *err)
 {
     const struct package_index *index = in->spec->index;
-    cleanup_buf struct buf wishes = BUF_INIT(PACKAGES_FILE_MAX * 2);
+    cleanup_buf struct buf wishes = BUF_INIT((size_t)PACKAGES_FILE_MAX * 2);
     cleanup_buf struct buf npmrc = BUF_INIT(64u << 10);
     cleanup_buf struct buf ca = BUF_INIT(CA_MAX);
     struct box_file files[3];
@@ -396,7 +396,7 @@ static void take_log(struct installation *in, struct buf *ret)
 /* A limit that decided says more than the installer's last words. */
 static const struct diagnosis *why_ended(struct installation *in, const struct box_run_end *end)
 {
-    cleanup_buf struct buf all = BUF_INIT(2 * REPORT_MAX);
+    cleanup_buf struct buf all = BUF_INIT((size_t)2 * REPORT_MAX);
 
     if (end->exec_error)
         return diagnosis_named("no_installer");

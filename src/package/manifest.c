@@ -242,7 +242,7 @@ int manifest_take_report(enum package_kind kind, const char *text, size_t len, s
                          struct gb_err *err)
 {
     cleanup_json struct json_value *root = NULL;
-    int r = json_value_parse(text, len, MANIFEST_TEXT_MAX * 4, &root, err);
+    int r = json_value_parse(text, len, (size_t)MANIFEST_TEXT_MAX * 4, &root, err);
 
     if (r < 0)
         return unusable(err);

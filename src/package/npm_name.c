@@ -71,9 +71,11 @@ static int refuse(const char *name, size_t len, const char *why, struct gb_err *
     char shown[101];
     size_t n = len < sizeof(shown) - 1 ? len : sizeof(shown) - 1;
 
-    for (size_t i = 0; i < n; i++)
-        shown[i] = (unsigned char)name[i] < ' ' || name[i] == 127 ? '?' : name[i];
+    memcpy(shown, name, n);
     shown[n] = '\0';
+    for (size_t i = 0; i < n; i++)
+        if ((unsigned char)shown[i] < ' ' || shown[i] == 127)
+            shown[i] = '?';
     return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "'%s' names no package: %s", shown, why);
 }
 

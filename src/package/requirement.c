@@ -2,6 +2,7 @@
 /* package/requirement.c - a Python package as people and models name it. */
 #include "package/requirement.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -89,7 +90,7 @@ static bool take_name(struct reader *r, char ret[static REQUIREMENT_NAME_MAX + 1
         char c = r->at[i];
 
         if (is_word_byte(c))
-            ret[n++] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+            ret[n++] = (char)tolower((unsigned char)c);
         else if (ret[n - 1] != '-')
             ret[n++] = '-';
     }
@@ -339,8 +340,10 @@ static const char *shown(const char *text, size_t len, char ret[static SHOWN + 4
 {
     size_t n = len < SHOWN ? len : SHOWN;
 
+    memcpy(ret, text, n);
     for (size_t i = 0; i < n; i++)
-        ret[i] = (unsigned char)text[i] < ' ' || text[i] == 127 ? '?' : text[i];
+        if ((unsigned char)ret[i] < ' ' || ret[i] == 127)
+            ret[i] = '?';
     memcpy(ret + n, len > n ? "..." : "", len > n ? 4 : 1);
     return ret;
 }
