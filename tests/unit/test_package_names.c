@@ -225,7 +225,7 @@ static void test_options_in_a_requirements_file_are_refused_with_their_line(void
         "a\nb @ file:///etc/passwd\n",
         "a\n./b\n",
         "a\nb --hash=sha256:00\n",
-        "a\nb " HASH " --install-option=x\n",
+        ("a\nb " HASH " --install-option=x\n"),
     };
 
     (void)state;
