@@ -351,6 +351,11 @@ static int use_host(const struct endpoint_hints *hints, const char *host, struct
 
     if (!is_set(tls.dir))
         tls.dir = NULL;
+    if (tls.is_wanted && is_set(hints->cert_path) && !has_certificate(tls.dir))
+        return gb_fail(err, -ENOKEY, GB_BLAME_CALLER,
+                       "DOCKER_CERT_PATH '%.200s' has neither ca.pem nor cert.pem" GB_REMEDY
+                       "set it to their folder, or unset DOCKER_TLS_VERIFY",
+                       tls.dir);
     return parse(host, &tls, ret, err);
 }
 

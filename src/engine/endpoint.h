@@ -40,5 +40,6 @@ struct endpoint {
 
 /* Nobody is asked whether an engine answers there, but of several usual sockets the first that
  * takes connections counts, else the first that exists, else docker's.  -EINVAL: an address that is
- * none; -EPROTONOSUPPORT: of a kind that is not spoken (ssh); -ENOENT: no such context. */
+ * none; -EPROTONOSUPPORT: of a kind that is not spoken (ssh); -ENOENT: no such context; -ENOKEY: no
+ * certificates where they are said to be. */
 int endpoint_find(const struct endpoint_hints *hints, struct endpoint *ret, struct gb_err *err);

@@ -85,6 +85,27 @@ static int too_slow(const struct engine *engine, struct gb_err *err)
                    engine->endpoint.shown);
 }
 
+/* What helps where TLS did not come about; NULL: nothing that would be known. */
+static const char *tls_remedy(const struct engine *engine, int code)
+{
+    static const struct {
+        int code;
+        const char *remedy;
+    } table[] = {
+        { -EKEYREJECTED, "put the certificate of the CA that signed the engine's as ca.pem where "
+                         "DOCKER_CERT_PATH points, or into the docker context" },
+        { -EKEYEXPIRED, "renew that certificate, and see whether this machine's clock is right" },
+        { -ENOKEY, "put cert.pem and key.pem, signed by the CA that the engine trusts "
+                   "(--tlscacert), where DOCKER_CERT_PATH points, or into the docker context" },
+        { -EPROTO, "if the engine speaks no TLS there, unset DOCKER_TLS_VERIFY" },
+    };
+
+    for (size_t i = 0; i < N_ELEMENTS(table); i++)
+        if (table[i].code == code && strncmp(engine->endpoint.url, "https:", 6) == 0)
+            return table[i].remedy;
+    return NULL;
+}
+
 int engine_lost(const struct engine *engine, int code, struct gb_err *err)
 {
     static const struct {
@@ -99,7 +120,10 @@ int engine_lost(const struct engine *engine, int code, struct gb_err *err)
     for (size_t i = 0; i < N_ELEMENTS(table); i++)
         if (table[i].code == code)
             return table[i].tell(engine, err);
-    return gb_wrap(err, code, "the engine");
+    (void)gb_wrap(err, code, "the engine");
+    if (err && tls_remedy(engine, code))
+        gb_add_remedy(err, tls_remedy(engine, code));
+    return code;
 }
 
 int engine_refusal(const struct engine_call *call, const struct http_answer *answer,

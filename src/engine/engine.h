@@ -20,7 +20,10 @@
  *    -ECONNRESET       it hung up: ended or killed meanwhile
  *    -EBADMSG          what came is not the protocol
  *    -EMSGSIZE         what came is too much
- *    -ECANCELED, -ENOMEM, and http_do()'s about TLS and names
+ *    -EKEYREJECTED     its certificate is not of a CA that is known here
+ *    -EKEYEXPIRED      its certificate, or ours, is not valid today
+ *    -ENOKEY           it wants a certificate of ours, or does not accept it
+ *    -ECANCELED, -ENOMEM, and http_do()'s about names
  */
 #pragma once
 

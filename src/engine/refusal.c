@@ -183,6 +183,12 @@ int refusal_of_status(int status, const char *words, const char *missing_remedy,
                        "no version of the API is common to the engine and glovebox: %s" GB_REMEDY
                        "update the one that is older; unset DOCKER_API_VERSION",
                        words);
+    if (status == 400 && strstr(words, "HTTP request to an HTTPS server"))
+        return gb_fail(err, -EPROTO, GB_BLAME_HOST,
+                       "the engine speaks TLS only: %s" GB_REMEDY
+                       "set DOCKER_TLS_VERIFY=1, and DOCKER_CERT_PATH to the folder of ca.pem, "
+                       "cert.pem and key.pem",
+                       words);
     return status >= 500 && status != 501 && status != 503
                ? refusal_of_words(words, missing_remedy, err)
                : tell_status(status, words, missing_remedy, err);

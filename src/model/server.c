@@ -130,8 +130,8 @@ static int end_stream(struct stream *stream)
 /* Another try would end the same way: certificates, URLs, a library that is missing. */
 static bool is_lasting(const struct gb_err *cause)
 {
-    return cause->code == -EKEYREJECTED || cause->code == -ENOKEY || cause->code == -EINVAL ||
-           cause->code == -ENOSYS;
+    return cause->code == -EKEYREJECTED || cause->code == -EKEYEXPIRED || cause->code == -ENOKEY ||
+           cause->code == -EINVAL || cause->code == -ENOSYS;
 }
 
 /* No address, refused, no route, nobody there in time: http.h. */

@@ -55,7 +55,9 @@ void http_client_free(struct http_client **client);
 /* 0 when there was an answer, whatever its status.  Errors blame the host (no route, no such name,
  * refused, TLS) or the peer (cut off, too large, silent), and name URL's host, never its query:
  *    -EADDRNOTAVAIL, -ECONNREFUSED and what else connect(2) says   there is no connection
- *    -EKEYREJECTED, -EPROTO, -ENOKEY                               TLS; no HTTP is spoken
+ *    -EKEYREJECTED, -EKEYEXPIRED                                   the server's certificate
+ *    -ENOKEY, -EKEYEXPIRED                                         ours: none, unusable, refused
+ *    -EPROTO                                                       no TLS, no HTTP is spoken
  *    -ETIMEDOUT                                                    to connect, silence, the whole
  *    -ECONNRESET                                                   hung up, cut off
  *    -EMSGSIZE                                                     head or body too long

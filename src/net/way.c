@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "net/http.h"
+#include "net/tls_fault.h"
 
 #define CONNECT_MS 10000
 
@@ -156,6 +157,31 @@ static const struct cause {
     { CURLE_OK, -EPROTO, GB_BLAME_PEER, "does not speak HTTP" },
 };
 
+/* curl's codes do not tell these apart. */
+static const struct cause tls_causes[] = {
+    [TLS_FAULT_ITS_DATE] = { CURLE_PEER_FAILED_VERIFICATION, -EKEYEXPIRED, GB_BLAME_HOST,
+                             "is not trusted" },
+    [TLS_FAULT_NO_CERT] = { CURLE_SSL_CERTPROBLEM, -ENOKEY, GB_BLAME_HOST,
+                            "wants a certificate of ours, and there is none" },
+    [TLS_FAULT_OUR_DATE] = { CURLE_SSL_CERTPROBLEM, -EKEYEXPIRED, GB_BLAME_HOST,
+                             "does not accept our certificate, which is not valid today" },
+    [TLS_FAULT_REFUSED] = { CURLE_SSL_CERTPROBLEM, -ENOKEY, GB_BLAME_HOST,
+                            "does not accept our certificate" },
+};
+
+static const struct cause *cause_of(const struct way *way, const struct http_request *request,
+                                    CURLcode curl)
+{
+    enum tls_fault fault = tls_fault_of(curl, way->said, request->cert_file);
+    const struct cause *cause = causes;
+
+    if (fault != TLS_FAULT_NONE)
+        return &tls_causes[fault];
+    while (cause->curl != curl && cause->curl != CURLE_OK)
+        cause++;
+    return cause;
+}
+
 /* What the table cannot say; NULL: nothing.  curl's own words are repeated only about certificates,
  * of which they may hold parts: others could quote the URL. */
 static const char *detail(struct way *way, const struct http_request *request,
@@ -170,6 +196,8 @@ static const char *detail(struct way *way, const struct http_request *request,
             if (*c < ' ' || *c > '~')
                 *c = '?';
         return way->said[0] ? way->said : NULL;
+    case CURLE_SSL_CERTPROBLEM:
+        return request->cert_file;
     case CURLE_SSL_CACERT_BADFILE:
         return request->ca_file ? request->ca_file : "apt-get install ca-certificates";
     case CURLE_OK:
@@ -182,13 +210,11 @@ static const char *detail(struct way *way, const struct http_request *request,
 int way_failure(struct way *way, CURL *easy, const struct http_request *request, CURLcode curl,
                 struct gb_err *err)
 {
-    const struct cause *cause = causes;
+    const struct cause *cause = cause_of(way, request, curl);
     const char *more;
     long number = 0;
     int code;
 
-    while (cause->curl != curl && cause->curl != CURLE_OK)
-        cause++;
     (void)curl_fn.easy_getinfo(easy, CURLINFO_OS_ERRNO, &number);
     code = curl == CURLE_COULDNT_CONNECT && number > 0 ? -(int)number : cause->code;
     more = detail(way, request, cause, curl, (int)number);

@@ -23,9 +23,9 @@ def program():
     return str(build_directory() / "tests/engine/engine_driver")
 
 
-def drive(words, data=b"", env=None, within=60):
-    """What the driver answers: `ok`, `error`, and the keys of its JSON."""
-    done = subprocess.run([program(), *words], input=data, capture_output=True, timeout=within,
+def drive(words, data=b"", env=None, within=60, before=()):
+    """What the driver answers: `ok`, `error`, and the keys of its JSON.  before: what starts it."""
+    done = subprocess.run([*before, program(), *words], input=data, capture_output=True, timeout=within,
                           env={**os.environ, **(env or {})}, check=False)
     assert done.returncode in (0, 1), done
     lines = [text.splitlines()[-1] for text in (done.stdout, done.stderr)

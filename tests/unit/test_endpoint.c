@@ -167,14 +167,17 @@ static void test_certificates_come_from_where_they_are_said_to_be(void **state)
     struct place *place = *state;
     struct endpoint endpoint;
     char wanted[PATH_MAX];
+    struct gb_err err = { 0 };
     struct endpoint_hints hints = { .docker_host = "tcp://a",
                                     .tls_verify = "1",
                                     .cert_path = place->root };
 
-    find(&hints, &endpoint);
-    assert_string_equal(endpoint.ca_file, "");
-    assert_string_equal(endpoint.cert_file, "");
+    assert_int_equal(endpoint_find(&hints, &endpoint, &err), -ENOKEY);
+    assert_non_null(strstr(err.msg, place->root));
+    assert_non_null(gb_err_remedy(&err));
     put(place, "ca.pem", "ca");
+    find(&hints, &endpoint);
+    assert_string_equal(endpoint.cert_file, "");
     put(place, "cert.pem", "cert");
     assert_int_equal(endpoint_find(&hints, &endpoint, NULL), -ENOKEY);
     put(place, "key.pem", "key");

@@ -59,6 +59,8 @@ static void test_each_status_is_one_error(void **state)
           -EPROTONOSUPPORT, GB_BLAME_HOST, "update" },
         { 400, "client version 1.41 is too old. Minimum supported API version is 1.44",
           -EPROTONOSUPPORT, GB_BLAME_HOST, "update" },
+        { 400, "Client sent an HTTP request to an HTTPS server.", -EPROTO, GB_BLAME_HOST,
+          "DOCKER_TLS_VERIFY=1" },
         { 401, "no", -EACCES, GB_BLAME_CALLER, "login" },
         { 403, "no", -EACCES, GB_BLAME_CALLER, NULL },
         { 404, "No such image: x", -ENOENT, GB_BLAME_CALLER, "pull it" },
