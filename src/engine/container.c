@@ -174,8 +174,9 @@ int container_inspect(struct engine *engine, const char *id, struct container_st
     return 0;
 }
 
-static int read_item(const struct json_value *json, struct container_item *ret, struct gb_err *err)
+static int read_item(const struct json_value *json, void *item, struct gb_err *err)
 {
+    struct container_item *ret = item;
     int r = read_id(json_get(json, "Id"), ret->id, sizeof(ret->id), err);
 
     if (r < 0)
@@ -186,22 +187,12 @@ static int read_item(const struct json_value *json, struct container_item *ret, 
     return ret->image && ret->labels ? 0 : engine_no_memory(err);
 }
 
-static int read_list(const struct json_value *json, struct container_list *ret, struct gb_err *err)
-{
-    size_t n = json_count(json);
-    int r = 0;
-
-    if (json_kind(json) != JSON_ARRAY)
-        return engine_garbled("list of containers", err);
-    if (n > CONTAINER_LIST_MAX)
-        return gb_fail(err, -EMSGSIZE, GB_BLAME_PEER, "the engine has %zu containers of ours", n);
-    ret->items = calloc(n + 1, sizeof(*ret->items));
-    if (!ret->items)
-        return engine_no_memory(err);
-    for (; r == 0 && ret->n < n; ret->n++)
-        r = read_item(json_at(json, ret->n), &ret->items[ret->n], err);
-    return r;
-}
+static const struct read_kind container_kind = {
+    .what = "containers",
+    .max = CONTAINER_LIST_MAX,
+    .size = sizeof(struct container_item),
+    .read = read_item,
+};
 
 int container_list(struct engine *engine, const char *const *labels, struct container_list *ret,
                    struct gb_err *err)
@@ -210,6 +201,7 @@ int container_list(struct engine *engine, const char *const *labels, struct cont
     cleanup_target struct target target = { 0 };
     cleanup_json struct json_value *json = NULL;
     const struct engine_call call = { .method = "GET", .target = &target, .answer_max = LIST_MAX };
+    void *items = NULL;
     int r = target_of_id(&target, "/containers/json", NULL, NULL, err);
 
     *ret = (struct container_list){ 0 };
@@ -218,7 +210,8 @@ int container_list(struct engine *engine, const char *const *labels, struct cont
     if (r == 0)
         r = engine_call(engine, &call, &json, err);
     if (r == 0)
-        r = read_list(json, ret, err);
+        r = read_list(json, &container_kind, &items, &ret->n, err);
+    ret->items = items;
     if (r < 0)
         container_list_clear(ret);
     return r;

@@ -16,8 +16,9 @@
 
 /* ---- the list ------------------------------------------------------------------------------- */
 
-static int read_item(const struct json_value *json, struct images_item *ret, struct gb_err *err)
+static int read_item(const struct json_value *json, void *item, struct gb_err *err)
 {
+    struct images_item *ret = item;
     int r = read_id(json_get(json, "Id"), ret->id, sizeof(ret->id), err);
 
     if (r < 0)
@@ -29,22 +30,12 @@ static int read_item(const struct json_value *json, struct images_item *ret, str
     return ret->tags && ret->labels ? 0 : engine_no_memory(err);
 }
 
-static int read_list(const struct json_value *json, struct images_list *ret, struct gb_err *err)
-{
-    size_t n = json_count(json);
-    int r = 0;
-
-    if (json_kind(json) != JSON_ARRAY)
-        return engine_garbled("list of images", err);
-    if (n > IMAGES_LIST_MAX)
-        return gb_fail(err, -EMSGSIZE, GB_BLAME_PEER, "the engine has %zu such images", n);
-    ret->items = calloc(n + 1, sizeof(*ret->items));
-    if (!ret->items)
-        return engine_no_memory(err);
-    for (; r == 0 && ret->n < n; ret->n++)
-        r = read_item(json_at(json, ret->n), &ret->items[ret->n], err);
-    return r;
-}
+static const struct read_kind images_kind = {
+    .what = "images",
+    .max = IMAGES_LIST_MAX,
+    .size = sizeof(struct images_item),
+    .read = read_item,
+};
 
 int images_list(struct engine *engine, const char *const *references, const char *const *labels,
                 struct images_list *ret, struct gb_err *err)
@@ -53,6 +44,7 @@ int images_list(struct engine *engine, const char *const *references, const char
     cleanup_target struct target target = { 0 };
     cleanup_json struct json_value *json = NULL;
     const struct engine_call call = { .method = "GET", .target = &target, .answer_max = LIST_MAX };
+    void *items = NULL;
     int r = target_of_id(&target, "/images/json", NULL, NULL, err);
 
     *ret = (struct images_list){ 0 };
@@ -60,7 +52,8 @@ int images_list(struct engine *engine, const char *const *references, const char
     if (r == 0)
         r = engine_call(engine, &call, &json, err);
     if (r == 0)
-        r = read_list(json, ret, err);
+        r = read_list(json, &images_kind, &items, &ret->n, err);
+    ret->items = items;
     if (r < 0)
         images_list_clear(ret);
     return r;

@@ -3,11 +3,13 @@
 #include "engine/read.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "engine/engine.h"
 #include "engine/refusal.h"
 #include "json/value.h"
@@ -128,4 +130,26 @@ char **read_texts(const struct json_value *json)
 char **read_names(const struct json_value *json)
 {
     return read_each(json, JSON_OBJECT, name_at);
+}
+
+int read_list(const struct json_value *json, const struct read_kind *kind, void **ret,
+              size_t *ret_n, struct gb_err *err)
+{
+    size_t n = json_count(json);
+    char *items;
+    int r = 0;
+
+    *ret_n = 0;
+    *ret = NULL;
+    if (json_kind(json) != JSON_ARRAY)
+        return gb_fail(err, -EBADMSG, GB_BLAME_PEER, "the engine's answer has no list of %s",
+                       kind->what);
+    if (n > kind->max)
+        return gb_fail(err, -EMSGSIZE, GB_BLAME_PEER, "the engine has %zu such %s", n, kind->what);
+    *ret = items = calloc(n + 1, kind->size);
+    if (!items)
+        return engine_no_memory(err);
+    for (; r == 0 && *ret_n < n; (*ret_n)++)
+        r = kind->read(json_at(json, *ret_n), items + *ret_n * kind->size, err);
+    return r;
 }

@@ -27,3 +27,15 @@ char **read_pairs(const struct json_value *json);
 char **read_texts(const struct json_value *json);
 char **read_names(const struct json_value *json);
 void read_texts_free(char **texts);
+
+/* An array whose parts are of one kind. */
+struct read_kind {
+    const char *what; /* "containers" */
+    size_t max;       /* more are -EMSGSIZE */
+    size_t size;      /* of what one becomes */
+    int (*read)(const struct json_value *json, void *ret, struct gb_err *err);
+};
+
+/* Zeroed before they are read, *ret_n as far as it came: on failure too they are the caller's. */
+int read_list(const struct json_value *json, const struct read_kind *kind, void **ret,
+              size_t *ret_n, struct gb_err *err);

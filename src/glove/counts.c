@@ -7,12 +7,11 @@
 #include "glove/counts.h"
 
 #include <fcntl.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "base/cleanup.h"
-#include "base/fd.h"
+#include "base/count.h"
 #include "glove/glove.h"
 
 struct place {
@@ -26,23 +25,23 @@ struct place {
 static const struct place cpu[] = {
     { "cpuacct/cpuacct.usage", NULL, 1, COUNTS_FLAG_CPU },
     { "cpu,cpuacct/cpuacct.usage", NULL, 1, COUNTS_FLAG_CPU },
-    { "cpu.stat", "usage_usec ", 1000, COUNTS_FLAG_CPU | COUNTS_FLAG_V2 },
+    { "cpu.stat", "usage_usec", 1000, COUNTS_FLAG_CPU | COUNTS_FLAG_V2 },
 };
 static const struct place memory_peak[] = {
     { "memory/memory.max_usage_in_bytes", NULL, 1, COUNTS_FLAG_MEMORY },
     { "memory.peak", NULL, 1, COUNTS_FLAG_MEMORY | COUNTS_FLAG_V2 },
 };
 static const struct place memory_files[] = {
-    { "memory/memory.stat", "shmem ", 1, COUNTS_FLAG_MEMORY },
-    { "memory.stat", "shmem ", 1, COUNTS_FLAG_MEMORY | COUNTS_FLAG_V2 },
+    { "memory/memory.stat", "shmem", 1, COUNTS_FLAG_MEMORY },
+    { "memory.stat", "shmem", 1, COUNTS_FLAG_MEMORY | COUNTS_FLAG_V2 },
 };
 static const struct place oom_kills[] = {
-    { "memory/memory.oom_control", "oom_kill ", 1, COUNTS_FLAG_MEMORY },
-    { "memory.events", "oom_kill ", 1, COUNTS_FLAG_MEMORY | COUNTS_FLAG_V2 },
+    { "memory/memory.oom_control", "oom_kill", 1, COUNTS_FLAG_MEMORY },
+    { "memory.events", "oom_kill", 1, COUNTS_FLAG_MEMORY | COUNTS_FLAG_V2 },
 };
 static const struct place pids_hits[] = {
-    { "pids/pids.events", "max ", 1, COUNTS_FLAG_PIDS },
-    { "pids.events", "max ", 1, COUNTS_FLAG_PIDS | COUNTS_FLAG_V2 },
+    { "pids/pids.events", "max", 1, COUNTS_FLAG_PIDS },
+    { "pids.events", "max", 1, COUNTS_FLAG_PIDS | COUNTS_FLAG_V2 },
 };
 
 static const struct place memory_now[] = {
@@ -54,33 +53,16 @@ static const struct place pids_now[] = {
     { "pids.current", NULL, 1, COUNTS_FLAG_PIDS | COUNTS_FLAG_V2 },
 };
 
-static bool read_place(int dir, const struct place *place, uint64_t *ret)
-{
-    char text[4096];
-    const char *at = text;
-
-    if (fd_read_text(dir, place->file, text, sizeof(text)) <= 0)
-        return false;
-    while (place->key && strncmp(at, place->key, strlen(place->key)) != 0) {
-        at = strchr(at, '\n');
-        if (!at)
-            return false;
-        at++;
-    }
-    *ret = strtoull(place->key ? at + strlen(place->key) : at, NULL, 10) * place->unit;
-    return true;
-}
-
 static uint64_t read_first(int dir, const struct place *places, size_t n, uint32_t *flags)
 {
     uint64_t value = 0;
 
     for (size_t i = 0; i < n; i++)
-        if (read_place(dir, &places[i], &value)) {
+        if (count_read(dir, places[i].file, places[i].key, &value)) {
             *flags |= places[i].flags;
-            break;
+            return value * places[i].unit;
         }
-    return value;
+    return 0;
 }
 
 int counts_tell(struct glove *glove, const void *msg)

@@ -8,11 +8,11 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/count.h"
 #include "base/fd.h"
 #include "box/docker/docker.h"
 #include "wire/msg.h"
@@ -87,23 +87,6 @@ void docker_groups_close(struct docker_groups *groups)
     drop_fd(&groups->cpu);
 }
 
-/* The number in the file, or the one behind "key ". */
-static uint64_t read_count(int dir, const char *file, const char *key)
-{
-    char text[8192];
-    const char *at = text;
-
-    if (dir < 0 || fd_read_text(dir, file, text, sizeof(text)) <= 0)
-        return 0;
-    while (key && (strncmp(at, key, strlen(key)) != 0 || at[strlen(key)] != ' ')) {
-        at = strchr(at, '\n');
-        if (!at)
-            return 0;
-        at++;
-    }
-    return strtoull(key ? at + strlen(key) : at, NULL, 10);
-}
-
 bool docker_groups_are_seen(const struct docker_groups *groups)
 {
     return groups->memory >= 0 && groups->pids >= 0 && groups->cpu >= 0;
@@ -116,16 +99,16 @@ struct msg_counts docker_groups_read(const struct docker_groups *groups)
     return (struct msg_counts){
         .flags =
             COUNTS_FLAG_CPU | COUNTS_FLAG_MEMORY | COUNTS_FLAG_PIDS | (is_v2 ? COUNTS_FLAG_V2 : 0),
-        .cpu_ns = is_v2 ? read_count(groups->cpu, "cpu.stat", "usage_usec") * 1000
-                        : read_count(groups->cpu, "cpuacct.usage", NULL),
+        .cpu_ns = is_v2 ? count_of(groups->cpu, "cpu.stat", "usage_usec") * 1000
+                        : count_of(groups->cpu, "cpuacct.usage", NULL),
         .memory_peak =
-            read_count(groups->memory, is_v2 ? "memory.peak" : "memory.max_usage_in_bytes", NULL),
-        .memory_files = read_count(groups->memory, "memory.stat", "shmem"),
+            count_of(groups->memory, is_v2 ? "memory.peak" : "memory.max_usage_in_bytes", NULL),
+        .memory_files = count_of(groups->memory, "memory.stat", "shmem"),
         .oom_kills =
-            read_count(groups->memory, is_v2 ? "memory.events" : "memory.oom_control", "oom_kill"),
-        .pids_hits = read_count(groups->pids, "pids.events", "max"),
+            count_of(groups->memory, is_v2 ? "memory.events" : "memory.oom_control", "oom_kill"),
+        .pids_hits = count_of(groups->pids, "pids.events", "max"),
         .memory_now =
-            read_count(groups->memory, is_v2 ? "memory.current" : "memory.usage_in_bytes", NULL),
-        .pids_now = read_count(groups->pids, "pids.current", NULL),
+            count_of(groups->memory, is_v2 ? "memory.current" : "memory.usage_in_bytes", NULL),
+        .pids_now = count_of(groups->pids, "pids.current", NULL),
     };
 }

@@ -6,13 +6,13 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/count.h"
 #include "base/err.h"
 #include "base/fd.h"
 
@@ -22,48 +22,22 @@
 
 /* ---- counters ------------------------------------------------------------------------------- */
 
-/* A file that holds one number. */
-static uint64_t read_number(int dir, const char *file)
-{
-    char text[64];
-
-    if (fd_read_text(dir, file, text, sizeof(text)) <= 0)
-        return 0;
-    return strtoull(text, NULL, 10);
-}
-
-/* The number behind "key " at the beginning of a line. */
-static uint64_t read_keyed(int dir, const char *file, const char *key)
-{
-    char text[8192];
-    size_t len = strlen(key);
-
-    if (fd_read_text(dir, file, text, sizeof(text)) <= 0)
-        return 0;
-    for (const char *line = text; line; line = strchr(line, '\n')) {
-        line += *line == '\n';
-        if (strncmp(line, key, len) == 0 && line[len] == ' ')
-            return strtoull(line + len + 1, NULL, 10);
-    }
-    return 0;
-}
-
 static struct counters counters_read(const struct run_group *g)
 {
     struct counters c = { 0 };
 
     /* Counted in the v2 tree, or else by cpuacct. */
     if (g->cpu >= 0)
-        c.cpu_ns = g->cpu == g->kill ? read_keyed(g->dirs[g->cpu], "cpu.stat", "usage_usec") * 1000
-                                     : read_number(g->dirs[g->cpu], "cpuacct.usage");
+        c.cpu_ns = g->cpu == g->kill ? count_of(g->dirs[g->cpu], "cpu.stat", "usage_usec") * 1000
+                                     : count_of(g->dirs[g->cpu], "cpuacct.usage", NULL);
     if (g->memory >= 0) {
-        c.oom_kills = read_keyed(g->dirs[g->memory],
-                                 g->is_v2 ? "memory.events" : "memory.oom_control", "oom_kill");
-        c.memory_peak =
-            read_number(g->dirs[g->memory], g->is_v2 ? "memory.peak" : "memory.max_usage_in_bytes");
+        c.oom_kills = count_of(g->dirs[g->memory],
+                               g->is_v2 ? "memory.events" : "memory.oom_control", "oom_kill");
+        c.memory_peak = count_of(g->dirs[g->memory],
+                                 g->is_v2 ? "memory.peak" : "memory.max_usage_in_bytes", NULL);
     }
     if (g->pids >= 0)
-        c.pids_hits = read_keyed(g->dirs[g->pids], "pids.events", "max");
+        c.pids_hits = count_of(g->dirs[g->pids], "pids.events", "max");
     return c;
 }
 
@@ -83,7 +57,7 @@ void run_group_read(const struct run_group *g, struct box_run_end *ret)
     ret->pids_hits = now.pids_hits - g->before.pids_hits;
     ret->memory_peak = now.memory_peak;
     if (ret->oom_kills)
-        ret->memory_files = read_keyed(g->dirs[g->memory], "memory.stat", "shmem");
+        ret->memory_files = count_of(g->dirs[g->memory], "memory.stat", "shmem");
 }
 
 /* ---- making --------------------------------------------------------------------------------- */

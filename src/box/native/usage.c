@@ -2,17 +2,12 @@
 /* box/native/usage.c - what a box uses, from the counters of its groups. */
 #include "box/native/usage.h"
 
-#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
-#include "base/fd.h"
+#include "base/count.h"
 #include "box/box.h"
-
-/* memory.stat has about sixty lines. */
-#define TEXT_SIZE 8192
 
 /* Where a counter is found: of two rows for one, the first that is there counts.  A key is that of
  * a line; the counter of a whole box includes its runs (total_… in v1). */
@@ -33,31 +28,6 @@ static const struct {
     { offsetof(struct box_usage, processes), "pids.current", NULL, 1 },
 };
 
-/* The line "key value", or the whole text without a key. */
-static const char *value_of(const char *text, const char *key)
-{
-    size_t len = key ? strlen(key) : 0;
-
-    while (key && *text && !(strncmp(text, key, len) == 0 && text[len] == ' ')) {
-        text += strcspn(text, "\n");
-        text += *text == '\n';
-    }
-    return key && *text ? text + len + 1 : text;
-}
-
-static bool read_counter(int dir, const char *file, const char *key, uint64_t *ret)
-{
-    char text[TEXT_SIZE];
-    const char *value;
-    char *end;
-
-    if (fd_read_text(dir, file, text, sizeof(text)) < 0)
-        return false;
-    value = value_of(text, key);
-    *ret = strtoull(value, &end, 10);
-    return end != value;
-}
-
 void usage_read(const int *dirs, size_t n, struct box_usage *ret)
 {
     *ret = (struct box_usage){ 0 };
@@ -66,7 +36,7 @@ void usage_read(const int *dirs, size_t n, struct box_usage *ret)
         uint64_t value;
 
         for (size_t dir = 0; *field == 0 && dir < n; dir++)
-            if (read_counter(dirs[dir], counters[i].file, counters[i].key, &value))
+            if (count_read(dirs[dir], counters[i].file, counters[i].key, &value))
                 *field = value * counters[i].scale;
     }
 }
