@@ -6,22 +6,11 @@
 
 No Dockerfile is given: glovebox writes one for Python.  The image's own command is the program.
 """
-import json
-import os
 import shutil
-import subprocess
 import sys
 import time
 
-
-def tool(name, **request):
-    """One JSON object in, one out."""
-    words = [os.environ.get("GLOVEBOX", "glovebox"), "tool", name, json.dumps(request)]
-    done = subprocess.run(words, stdout=subprocess.PIPE, check=False)
-    answer = json.loads(done.stdout)
-    if "error" in answer:
-        sys.exit(f"{name}: {answer['error']}\n{answer.get('remedy', '')}")
-    return answer
+from json_tool import tool
 
 
 def finished_log(environment):

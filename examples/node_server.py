@@ -6,27 +6,16 @@
 
 The server is the image's own command; port 3000 of its environment is PORT (8080) of 127.0.0.1.
 """
-import json
-import os
-import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
 from pathlib import Path
 
+from json_tool import tool
+
 HERE = Path(__file__).resolve().parent / "node_server"
 PATIENCE = 60
-
-
-def tool(name, **request):
-    """One JSON object in, one out."""
-    words = [os.environ.get("GLOVEBOX", "glovebox"), "tool", name, json.dumps(request)]
-    done = subprocess.run(words, stdout=subprocess.PIPE, check=False)
-    answer = json.loads(done.stdout)
-    if "error" in answer:
-        sys.exit(f"{name}: {answer['error']}\n{answer.get('remedy', '')}")
-    return answer
 
 
 def fetch(port):

@@ -9,11 +9,13 @@ groups wait for the next box, and the directory for whoever looks.
 
 Moments are drawn at random; GLOVEBOX_SEED repeats them.
 """
+import contextlib
 import os
 import random
 import signal
 import subprocess
 import time
+import types
 
 import pytest
 
@@ -125,66 +127,63 @@ def test_L01_whoever_looks_at_a_dead_box_forgets_it(look):
     assert box.run("exit 0", language="sh").verdict == "ok"
 
 
-def test_L01_a_client_that_is_killed_takes_its_run_and_nothing_else(host_user):
+@contextlib.contextmanager
+def with_another_run(host_user):
+    """A box with its keeper, in which another program reads its input; it ends well at the end."""
     with kept.made(as_user=host_user) as name:
         keeper, = kept.keepers()
         with kept.started(name, "echo ready; cat; exit 7", as_user=host_user) as other:
             other.send(b"all here\n")
             other.expect(b"ready\nall here\n")
             before = {p.pid for p in kept.inside(keeper)}
-            groups = set(kept.run_groups())
-            with kept.started(name, PROGRAM, as_user=host_user) as victim:
-                victim.expect(b"ready")
-                assert host.until(lambda: len(kept.inside(keeper)) >= len(before) + 3, 30)
-                victim.process.kill()
-                victim.process.wait()
-            assert host.until(lambda: {p.pid for p in kept.inside(keeper)} == before, GONE_WITHIN), (
-                [str(p) for p in kept.inside(keeper)])
-            assert host.until(lambda: set(kept.run_groups()) == groups, GONE_WITHIN), kept.run_groups()
-            # The glove tells of the end a moment after it.
-            assert host.until(lambda: [b["runs"] for b in kept.listed(as_user=host_user)] == [1], GONE_WITHIN)
-            other.send(b"still here\n")
-            other.expect(b"still here\n")
+            yield types.SimpleNamespace(name=name, keeper=keeper, other=other, before=before)
             assert other.end()[0] == 7
         assert host.until(lambda: not kept.inside(keeper), GONE_WITHIN)
 
 
+def assert_only_the_other_is_left(living):
+    assert host.until(lambda: {p.pid for p in kept.inside(living.keeper)} == living.before, GONE_WITHIN), (
+        [str(p) for p in kept.inside(living.keeper)])
+
+
+def test_L01_a_client_that_is_killed_takes_its_run_and_nothing_else(host_user):
+    with with_another_run(host_user) as living:
+        groups = set(kept.run_groups())
+        with kept.started(living.name, PROGRAM, as_user=host_user) as victim:
+            victim.expect(b"ready")
+            assert host.until(lambda: len(kept.inside(living.keeper)) >= len(living.before) + 3, 30)
+            victim.process.kill()
+            victim.process.wait()
+        assert_only_the_other_is_left(living)
+        assert host.until(lambda: set(kept.run_groups()) == groups, GONE_WITHIN), kept.run_groups()
+        # The glove tells of the end a moment after it.
+        assert host.until(lambda: [b["runs"] for b in kept.listed(as_user=host_user)] == [1], GONE_WITHIN)
+        living.other.send(b"still here\n")
+        living.other.expect(b"still here\n")
+
+
 def test_L01_what_a_run_left_goes_with_it_though_another_is_under_way(host_user):
-    with kept.made(as_user=host_user) as name:
-        keeper, = kept.keepers()
-        with kept.started(name, "echo ready; cat; exit 7", as_user=host_user) as other:
-            other.send(b"all here\n")
-            other.expect(b"ready\nall here\n")
-            before = {p.pid for p in kept.inside(keeper)}
-            script = "mkfifo f; (setsid sh -c 'echo >f; exec sleep 1000' &); sleep 1000 & read go <f; exit 3"
-            assert kept.sh(name, script, as_user=host_user).exit_code == 3
-            assert host.until(lambda: {p.pid for p in kept.inside(keeper)} == before, GONE_WITHIN), (
-                [str(p) for p in kept.inside(keeper)])
-            assert other.end()[0] == 7
+    with with_another_run(host_user) as living:
+        script = "mkfifo f; (setsid sh -c 'echo >f; exec sleep 1000' &); sleep 1000 & read go <f; exit 3"
+        assert kept.sh(living.name, script, as_user=host_user).exit_code == 3
+        assert_only_the_other_is_left(living)
 
 
 def test_L01_a_command_behind_the_scenes_that_is_killed_takes_its_run(host_user):
     """`run -d` has a process that writes the log; its end is the end of its run, which is then lost."""
-    with kept.made(as_user=host_user) as name:
-        keeper, = kept.keepers()
-        with kept.started(name, "echo ready; cat; exit 7", as_user=host_user) as other:
-            other.send(b"all here\n")
-            other.expect(b"ready\nall here\n")
-            before = {p.pid for p in kept.inside(keeper)}
-            here = {p.pid for p in host.descendants(os.getpid())}
-            done = kept.call("run", "-d", name, "-l", "sh", "-c", "(setsid sleep 1000 &); sleep 1000 & sleep 1000",
-                             as_user=host_user)
-            assert done.returncode == 0, done
-            run = done.out.decode().strip()
-            assert host.until(lambda: len(kept.inside(keeper)) >= len(before) + 3, 30)
-            below = {p.pid for p in host.descendants(keeper.pid)}
-            writer, = [p for p in host.descendants(os.getpid()) if p.pid not in here | below]
-            os.kill(writer.pid, signal.SIGKILL)
-            assert host.until(lambda: {p.pid for p in kept.inside(keeper)} == before, GONE_WITHIN), (
-                [str(p) for p in kept.inside(keeper)])
-            told = kept.call("runs", name, "--json", as_user=host_user).document["runs"]
-            assert (run, "lost") in [(one["id"], one["state"]) for one in told], told
-            assert other.end()[0] == 7
+    with with_another_run(host_user) as living:
+        here = {p.pid for p in host.descendants(os.getpid())}
+        done = kept.call("run", "-d", living.name, "-l", "sh", "-c",
+                         "(setsid sleep 1000 &); sleep 1000 & sleep 1000", as_user=host_user)
+        assert done.returncode == 0, done
+        run = done.out.decode().strip()
+        assert host.until(lambda: len(kept.inside(living.keeper)) >= len(living.before) + 3, 30)
+        below = {p.pid for p in host.descendants(living.keeper.pid)}
+        writer, = [p for p in host.descendants(os.getpid()) if p.pid not in here | below]
+        os.kill(writer.pid, signal.SIGKILL)
+        assert_only_the_other_is_left(living)
+        told = kept.call("runs", living.name, "--json", as_user=host_user).document["runs"]
+        assert (run, "lost") in [(one["id"], one["state"]) for one in told], told
 
 
 def test_L01_many_clients_are_killed_at_once():

@@ -9,9 +9,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from lib import place as places
+from lib import engines, place as places
 
 OUTER_SECONDS = 90
+BASE = "localhost/busybox:test"
 
 
 class Tools:
@@ -72,6 +73,14 @@ class Tools:
     def leftovers(self):
         """What lies where workspaces and contexts are made."""
         return sorted(os.listdir(self.tmp))
+
+
+@pytest.fixture(scope="module")
+def engine():
+    """A private Docker with an image that has a shell; some modules have another one."""
+    with engines.docker() as running:
+        running.import_busybox(BASE)
+        yield running
 
 
 @pytest.fixture

@@ -5,17 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-
-from lib import engines
-
-BASE = "localhost/busybox:test"
-
-
-@pytest.fixture(scope="module")
-def engine():
-    with engines.docker() as running:
-        running.import_busybox(BASE)
-        yield running
+from conftest import BASE
 
 
 @pytest.fixture

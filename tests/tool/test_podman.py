@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tools for images on a real private Podman."""
 import pytest
+from conftest import BASE
 
 from lib import engines
-
-BASE = "localhost/busybox:test"
 
 
 @pytest.fixture(scope="module")

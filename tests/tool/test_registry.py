@@ -3,18 +3,11 @@
 import json
 
 import pytest
+from conftest import BASE
 
-from lib import engines, registry
+from lib import registry
 
-BASE = "localhost/busybox:test"
 PORT = 5000
-
-
-@pytest.fixture(scope="module")
-def engine():
-    with engines.docker() as running:
-        running.import_busybox(BASE)
-        yield running
 
 
 @pytest.fixture(scope="module")

@@ -5,19 +5,12 @@ import os
 import subprocess
 
 import pytest
+from conftest import BASE
 
 from lib import engines, host, place as places
 
-BASE = "localhost/busybox:test"
 PORT = "18080"
 ADDRESS = f"http://127.0.0.1:{PORT}/"
-
-
-@pytest.fixture(scope="module")
-def engine():
-    with engines.docker() as running:
-        running.import_busybox(BASE)
-        yield running
 
 
 @pytest.fixture

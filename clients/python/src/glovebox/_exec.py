@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import binascii
 import collections
-import contextlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ContextManager, Deque, Dict, Iterator, Optional, Union
+from typing import TYPE_CHECKING, Any, ContextManager, Deque, Dict, Optional, Union
 
 from . import _decode as d
 from . import _request
 from . import result as results
-from ._child import Child, Chunk, Completed, Lines, complete
+from ._child import Chunk, Completed, Lines, complete
 from ._request import Call
+from ._stream import Stream
 from .errors import ProtocolError
 from .result import Result
 
@@ -110,7 +110,7 @@ class _Ended:
     document: Dict[str, Any] = d.key(d.mapping)
 
 
-class ExecStream:
+class ExecStream(Stream[Chunk]):
     """Iterates over the output as it comes; then `result` is set, or the error raised.
 
     cancel() ends the run, whose result is then told as any other.  Closing the stream early, by
@@ -120,31 +120,12 @@ class ExecStream:
     def __init__(self, call: ContextManager[Call], cwd: Optional[str]):
         self.result: Optional[Result] = None
         self._reader = Reader()
-        self._is_over = False
-        self._open = contextlib.ExitStack()
-        with self._open:
-            words, input = self._open.enter_context(call)
-            self._child = self._open.enter_context(Child(words, input=input, cwd=cwd))
-            self._open = self._open.pop_all()
+        super().__init__(call, cwd)
 
     @property
     def id(self) -> Optional[str]:
         """Of the run; known when the first output is."""
         return self._reader.id
-
-    def __iter__(self) -> Iterator[Chunk]:
-        return self
-
-    def __next__(self) -> Chunk:
-        try:
-            chunk = self._next()
-        except BaseException:
-            self.close()
-            raise
-        if chunk is None:
-            self.close()
-            raise StopIteration
-        return chunk
 
     def _next(self) -> Optional[Chunk]:
         while not self._is_over:
@@ -167,13 +148,7 @@ class ExecStream:
     def close(self) -> None:
         """The run has ended when this returns; may be called from another thread."""
         self._is_over = True
-        self._open.close()
-
-    def __enter__(self) -> "ExecStream":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+        super().close()
 
 
 def exec_stream(code: Optional[Union[str, bytes]] = None, language: Optional[str] = "python",

@@ -21,6 +21,7 @@ from . import _binary, _request, events
 from ._binary import StrPath
 from ._child import Child, Chunk, Lines, last_words
 from ._request import BoxOptions, Call, Contents, Seconds
+from ._stream import Stream
 from .errors import ProtocolError, TaskCancelled, TaskError, UsageError
 from .events import Event, TaskResult
 
@@ -151,42 +152,23 @@ class Reader:
         raise TaskError(message, remedy, self.id)
 
 
-class TaskStream:
+class TaskStream(Stream[Event]):
     """Iterates over a task's events as they come; then `result` is set, or the error raised.
 
-    Closing it early stops the task, which can be resumed by its `id`.
+    Closing it early stops the task, which can be resumed by its `id`; the command and its boxes
+    have ended when close() returns.
     """
 
     def __init__(self, call: ContextManager[Call], cwd: Optional[str],
                  on_start: Callable[[Child], None] = lambda child: None):
         self.result: Optional[TaskResult] = None
         self._reader = Reader()
-        self._is_over = False
-        self._open = contextlib.ExitStack()
-        with self._open:
-            words, input = self._open.enter_context(call)
-            self._child = self._open.enter_context(Child(words, input=input, cwd=cwd))
-            on_start(self._child)
-            self._open = self._open.pop_all()
+        super().__init__(call, cwd, on_start)
 
     @property
     def id(self) -> Optional[str]:
         """Known from the first event on."""
         return self._reader.id
-
-    def __iter__(self) -> Iterator[Event]:
-        return self
-
-    def __next__(self) -> Event:
-        try:
-            event = self._next()
-        except BaseException:
-            self.close()
-            raise
-        if event is None:
-            self.close()
-            raise StopIteration
-        return event
 
     def _next(self) -> Optional[Event]:
         while True:
@@ -203,16 +185,6 @@ class TaskStream:
     def signal_stop(self) -> None:
         """Asks the task to stop, without waiting for it; from any thread."""
         self._child.signal_stop()
-
-    def close(self) -> None:
-        """The command and its boxes have ended when this returns; from any thread."""
-        self._open.close()
-
-    def __enter__(self) -> "TaskStream":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def run_stream(task: str, **options: "Unpack[RunOptions]") -> TaskStream:
