@@ -26,6 +26,7 @@
 #define AT(field) .offset = offsetof(struct image_args, field)
 static const struct opt pull_options[] = {
     { OPT_TEXT, "platform", 0, AT(platform), "OS/ARCH", "of which machine [the engine's]" },
+    { OPT_KEY, .key = KEY_DOCKER_TIMEOUT },
     { OPT_FLAG, "quiet", 'q', AT(is_quiet), NULL, "no progress" },
     { OPT_FLAG, "json", 0, AT(is_json), NULL, "one JSON document" },
     { OPT_KEY, .key = KEY_COLOR },
@@ -116,6 +117,7 @@ static int pull_one(struct image_call *call, struct buf *text, struct gb_err *er
         .name = call->parsed.operands[0],
         .config_dir = call->settings.engine.hints.config_dir,
         .platform = call->args.platform,
+        .total_ms = call->settings.image_ms,
     };
     struct image_name name;
     struct image_pulled pulled;

@@ -35,6 +35,7 @@ static const struct opt options[] = {
     { OPT_FLAG, "pull", 0, AT(is_pull), NULL, "look for newer base images" },
     { OPT_FLAG, "no-cache", 0, AT(is_without_cache), NULL, "do every step again" },
     { OPT_FLAG, "no-network", 0, AT(is_without_network), NULL, "no network for its steps" },
+    { OPT_KEY, .key = KEY_DOCKER_TIMEOUT },
     { OPT_FLAG, "quiet", 'q', AT(is_quiet), NULL, "no progress" },
     { OPT_FLAG, "json", 0, AT(is_json), NULL, "one JSON document" },
     { OPT_KEY, .key = KEY_COLOR },
@@ -241,6 +242,7 @@ static int build_with(struct image_call *call, struct image_build *order, struct
         return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory");
     }
     progress_init(&progress, *call->color, call->env, call->args.is_quiet);
+    order->total_ms = call->settings.image_ms;
     order->log_dir = log_dir;
     order->event = progress_build;
     order->user = &progress;

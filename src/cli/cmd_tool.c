@@ -181,6 +181,7 @@ static enum tool_end do_with(const struct call *call, const struct tool *tool,
     const struct tool_host host = {
         .box = &spec,
         .wall_max_ms = wall_max_ms(settings),
+        .image_max_ms = settings->image_ms < TOOL_CALL_MS ? settings->image_ms : TOOL_CALL_MS,
         .state_dir = settings->state_dir,
         .temp_dir = temp_dir(call->env),
         .cancel_fd = watch,

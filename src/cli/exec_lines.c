@@ -2,16 +2,11 @@
 /* cli/exec_lines.c - a run told as it goes, one JSON object a line. */
 #include "cli/exec_lines.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <poll.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/fd.h"
 #include "box/out_log.h"
 #include "json/utf8.h"
 #include "json/writer.h"
@@ -20,54 +15,20 @@
 /* Bytes of output on one line. */
 #define PIECE_MAX (64 << 10)
 
-/* Above what a box may have sent before it hears that it must wait, as JSON. */
-#define PENDING_MAX (64 << 20)
-
 #define PIPE_SIZE (1 << 20)
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
 void exec_lines_init(struct exec_lines *ret, int fd, int cancel_fd)
 {
-    *ret = (struct exec_lines){
-        .fd = fd,
-        .cancel_fd = cancel_fd,
-        .deadline_ns = CLOCK_NEVER_NS,
-        .piece = BUF_INIT(PIECE_MAX),
-        .pending = BUF_INIT(PENDING_MAX),
-    };
+    *ret = (struct exec_lines){ .piece = BUF_INIT(PIECE_MAX) };
+    outlet_init(&ret->outlet, fd, cancel_fd);
 }
 
 void exec_lines_clear(struct exec_lines *lines)
 {
     buf_clear(&lines->piece);
-    buf_clear(&lines->pending);
-}
-
-/* Waits for room; false when the run matters more than its reader. */
-static bool await_room(struct exec_lines *lines)
-{
-    struct pollfd fds[] = { { .fd = lines->fd, .events = POLLOUT },
-                            { .fd = lines->cancel_fd, .events = POLLIN } };
-    int n;
-
-    do
-        n = poll(fds, 2, clock_poll_ms(lines->deadline_ns));
-    while (n < 0 && errno == EINTR);
-    return n > 0 && fds[0].revents;
-}
-
-/* A pipe that has room takes PIPE_BUF bytes without waiting for its reader. */
-static void write_some(struct exec_lines *lines)
-{
-    size_t left = lines->pending.len - lines->sent;
-    ssize_t n =
-        write(lines->fd, lines->pending.data + lines->sent, left < PIPE_BUF ? left : PIPE_BUF);
-
-    if (n > 0)
-        lines->sent += (size_t)n;
-    else if (n < 0 && errno != EINTR && errno != EAGAIN)
-        lines->error = -errno;
+    outlet_clear(&lines->outlet);
 }
 
 /* One object has been put behind what is unwritten. */
@@ -75,21 +36,13 @@ static int send_line(struct exec_lines *lines, struct json_writer *w)
 {
     json_object_end(w);
     (void)json_writer_end(w);
-    (void)buf_putc(&lines->pending, '\n');
-    if (lines->error == 0)
-        lines->error = buf_error(&lines->pending);
-    while (lines->error == 0 && lines->sent < lines->pending.len && await_room(lines))
-        write_some(lines);
-    if (lines->sent == lines->pending.len) {
-        buf_reset(&lines->pending);
-        lines->sent = 0;
-    }
-    return lines->error;
+    (void)buf_putc(&lines->outlet.pending, '\n');
+    return outlet_push(&lines->outlet);
 }
 
 static void start_line(struct exec_lines *lines, struct json_writer *w, const char *event)
 {
-    json_writer_init(w, &lines->pending, false);
+    json_writer_init(w, &lines->outlet.pending, false);
     json_object_begin(w, NULL);
     json_put_str(w, "event", event);
 }
@@ -148,7 +101,7 @@ static size_t add_piece(struct exec_lines *lines, int stream, const char *bytes,
     buf_reset(piece);
     (void)buf_add(piece, cut->bytes, cut->len);
     if (buf_add(piece, bytes, n) < 0) {
-        lines->error = buf_error(piece);
+        lines->outlet.error = buf_error(piece);
         return n;
     }
     cut->len = cut_of(piece->data, piece->len);
@@ -163,13 +116,13 @@ int exec_lines_output(struct exec_lines *lines, int stream, const void *bytes, s
 {
     const char *at = bytes;
 
-    while (len > 0 && lines->error == 0) {
+    while (len > 0 && lines->outlet.error == 0) {
         size_t n = add_piece(lines, stream, at, len);
 
         at += n;
         len -= n;
     }
-    return lines->error;
+    return lines->outlet.error;
 }
 
 /* ---- the rest ------------------------------------------------------------------------------- */
@@ -180,9 +133,9 @@ void exec_lines_begin(struct exec_lines *lines, const char *id, const char *lang
     struct json_writer w;
 
     lines->wall_ms = wall_ms;
-    lines->deadline_ns = clock_after_ms(wall_ms);
+    lines->outlet.deadline_ns = clock_after_ms(wall_ms);
     /* No pipe, or refused where the user has many. */
-    (void)fcntl(lines->fd, F_SETPIPE_SZ, PIPE_SIZE);
+    (void)fcntl(lines->outlet.fd, F_SETPIPE_SZ, PIPE_SIZE);
     start_line(lines, &w, "begin");
     json_put_u64(&w, "schema", RUN_SCHEMA);
     json_put_str(&w, "run", id);
@@ -195,7 +148,7 @@ void exec_lines_step(struct exec_lines *lines, const char *name)
     struct json_writer w;
 
     flush_cuts(lines);
-    lines->deadline_ns = clock_after_ms(lines->wall_ms);
+    lines->outlet.deadline_ns = clock_after_ms(lines->wall_ms);
     start_line(lines, &w, "step");
     json_put_str(&w, "name", name);
     (void)send_line(lines, &w);
@@ -209,9 +162,9 @@ int exec_lines_end(struct exec_lines *lines, const struct run_result *result, st
 
     if (r < 0)
         return gb_fail(err, r, GB_BLAME_HOST, "writing the result: %s", strerror(-r));
-    lines->deadline_ns = CLOCK_NEVER_NS;
-    lines->cancel_fd = -1;
-    lines->pending.max = SIZE_MAX / 4;
+    lines->outlet.deadline_ns = CLOCK_NEVER_NS;
+    lines->outlet.cancel_fd = -1;
+    lines->outlet.pending.max = SIZE_MAX / 4;
     flush_cuts(lines);
     start_line(lines, &w, "result");
     json_put_raw(&w, "document", text.data);

@@ -3,10 +3,9 @@
  *
  *    begin → step → output … → step → output … → result
  *
- * Each line is written before the program goes on: a reader who waits makes the program wait, and
- * nothing is kept for it.  Two things end that patience, so that a reader who is stuck cannot keep
- * a run alive: a request to end, and the limit of wall time.  What is unwritten then, and that is
- * at most what the box had already sent, goes out before the result.
+ * Each line is written before the program goes on, until a request to end or the limit of wall time
+ * ends the patience with a reader who is stuck (cli/outlet.h).  What is unwritten then goes out
+ * before the result.
  */
 #pragma once
 
@@ -14,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "cli/outlet.h"
 
 struct gb_err;
 struct run_result;
@@ -25,15 +25,10 @@ struct exec_cut {
 };
 
 struct exec_lines {
-    int fd;
-    int cancel_fd; /* readable: nobody is waited for any more; -1 */
-    uint64_t wall_ms;
-    uint64_t deadline_ns; /* of the step */
+    struct outlet outlet;
+    uint64_t wall_ms; /* of a step */
     struct exec_cut cuts[3];
     struct buf piece; /* of output, as it will be told */
-    struct buf pending;
-    size_t sent; /* of pending */
-    int error;   /* of the write that failed */
 };
 
 /* The descriptors stay the caller's, who owes exec_lines_clear(). */

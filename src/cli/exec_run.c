@@ -15,6 +15,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/id.h"
@@ -25,6 +26,7 @@
 #include "cli/exec_args.h"
 #include "cli/exec_lines.h"
 #include "cli/exec_session.h"
+#include "cli/outlet.h"
 #include "cli/package_args.h"
 #include "cli/term.h"
 #include "cli/term_filter.h"
@@ -49,7 +51,7 @@
 
 /* A stream of ours that output of the box goes to. */
 struct sink {
-    int fd;
+    struct outlet outlet;
     bool is_tty;
     bool is_ours; /* what we have to say goes there too */
     struct term_filter filter;
@@ -60,6 +62,7 @@ struct printer {
     const struct tty *tty; /* while it is raw the program draws on it */
     struct tty_filter tty_filter;
     struct exec_lines *lines; /* they carry the output instead; NULL: none */
+    uint64_t wall_ms;         /* of a step: no reader is waited for longer */
     bool is_mid_line;         /* the box wrote last where we write, and no end of a line */
     int error;                /* of the write that failed */
 };
@@ -84,8 +87,10 @@ static int print_output(void *user, int stream, const void *bytes, size_t len)
         bytes = shown.data;
         len = shown.len;
     }
-    if (len > 0 && p->error == 0)
-        p->error = fd_write_full(sink->fd, bytes, len);
+    if (len > 0 && p->error == 0) {
+        (void)buf_add(&sink->outlet.pending, bytes, len);
+        p->error = outlet_push(&sink->outlet);
+    }
     if (len > 0 && sink->is_ours)
         p->is_mid_line = ((const char *)bytes)[len - 1] != '\n';
     return p->error;
@@ -93,15 +98,17 @@ static int print_output(void *user, int stream, const void *bytes, size_t len)
 
 static void print_begin(struct printer *p, const struct run_request *request)
 {
+    p->wall_ms = request->box->limits.wall_ms;
     if (p->lines)
         exec_lines_begin(p->lines, request->id, request->language ? request->language->name : NULL,
-                         request->box->limits.wall_ms);
+                         p->wall_ms);
 }
 
 static void print_step(void *user, const char *name)
 {
     struct printer *p = user;
 
+    p->sinks[1].outlet.deadline_ns = p->sinks[2].outlet.deadline_ns = clock_after_ms(p->wall_ms);
     if (p->lines)
         exec_lines_step(p->lines, name);
 }
@@ -114,10 +121,11 @@ static void start_line(struct printer *p)
     p->is_mid_line = false;
 }
 
-/* A reader that left has seen what it wanted; any other failure must be told. */
+/* A reader that left has seen what it wanted, and one that is stuck was given up because we were
+ * told to end; any other failure must be told. */
 static int printer_check(const struct printer *p, struct gb_err *err)
 {
-    if (p->error == 0 || p->error == -EPIPE)
+    if (p->error == 0 || p->error == -EPIPE || p->error == -ETIMEDOUT)
         return 0;
     return gb_fail(err, p->error, GB_BLAME_HOST, "writing the output: %s", strerror(-p->error));
 }
@@ -131,14 +139,21 @@ static bool is_same_file(int a, int b)
            one.st_ino == other.st_ino;
 }
 
-static void printer_init(struct printer *p)
+static void printer_init(struct printer *p, int cancel_fd)
 {
-    *p = (struct printer){
-        .sinks = { [1] = { .fd = STDOUT_FILENO, .is_tty = isatty(STDOUT_FILENO) },
-                   [2] = { .fd = STDERR_FILENO, .is_tty = isatty(STDERR_FILENO) } },
-    };
+    *p = (struct printer){ 0 };
+    for (int stream = 1; stream <= 2; stream++) {
+        outlet_init(&p->sinks[stream].outlet, stream, cancel_fd);
+        p->sinks[stream].is_tty = isatty(stream);
+    }
     p->sinks[1].is_ours = is_same_file(STDOUT_FILENO, STDERR_FILENO);
     p->sinks[2].is_ours = true;
+}
+
+static void printer_clear(struct printer *p)
+{
+    outlet_clear(&p->sinks[1].outlet);
+    outlet_clear(&p->sinks[2].outlet);
 }
 
 /* A pipe takes the output without a copy; a larger one saves waking its reader.  Where our own
@@ -147,21 +162,31 @@ static int pipe_sink(const struct sink *sink)
 {
     struct stat st;
 
-    if (sink->is_ours || fstat(sink->fd, &st) < 0 || !S_ISFIFO(st.st_mode))
+    if (sink->is_ours || fstat(sink->outlet.fd, &st) < 0 || !S_ISFIFO(st.st_mode))
         return -1;
-    (void)fcntl(sink->fd, F_SETPIPE_SZ, PIPE_SIZE); /* refused where the user has many */
-    return sink->fd;
+    (void)fcntl(sink->outlet.fd, F_SETPIPE_SZ, PIPE_SIZE); /* refused where the user has many */
+    return sink->outlet.fd;
 }
 
 static void print_rest(struct printer *p)
 {
     for (int stream = 1; stream <= 2; stream++) {
         struct sink *sink = &p->sinks[stream];
-        cleanup_buf struct buf shown = BUF_INIT(SHOWN_MAX);
+        int r;
 
-        if (sink->is_tty && term_filter_end(&sink->filter, &shown) == 0 && shown.len > 0)
-            (void)fd_write_full(sink->fd, shown.data, shown.len);
+        if (sink->is_tty)
+            (void)term_filter_end(&sink->filter, &sink->outlet.pending);
+        r = outlet_finish(&sink->outlet);
+        if (p->error == 0)
+            p->error = r;
     }
+}
+
+/* Does somebody read what we say? */
+static bool is_heard(const struct printer *p)
+{
+    return p->sinks[2].outlet.error != -ETIMEDOUT &&
+           !(p->sinks[1].is_ours && p->sinks[1].outlet.error == -ETIMEDOUT);
 }
 
 /* ---- the request ---------------------------------------------------------------------------- */
@@ -548,6 +573,8 @@ static int tell(const struct exec_args *args, const struct settings *settings,
         term_error(err, settings->color, environ);
         return EXIT_FAILED;
     }
+    if (!is_heard(printer))
+        return code;
     print_notes(printer, result);
     if (r < 0) {
         start_line(printer);
@@ -562,7 +589,7 @@ static int tell(const struct exec_args *args, const struct settings *settings,
 int exec_run(const struct exec_args *args, const struct settings *settings, struct gb_err *err)
 {
     struct run_result result = { 0 };
-    struct printer printer;
+    cleanup_with(printer_clear) struct printer printer = { 0 };
     cleanup_with(exec_lines_clear) struct exec_lines lines = { 0 };
     cleanup_with(exec_session_close) struct exec_session session = { .events.source.fd = -1 };
     cleanup_close int signals = signals_open(err);
@@ -570,7 +597,7 @@ int exec_run(const struct exec_args *args, const struct settings *settings, stru
 
     if (r < 0)
         return r;
-    printer_init(&printer);
+    printer_init(&printer, signals);
     printer.tty = &session.tty;
     exec_lines_init(&lines, STDOUT_FILENO, signals);
     if (args->is_jsonl)

@@ -209,6 +209,7 @@ int settings_finish(struct settings *settings, struct gb_err *err)
     settings->must_hold = WALLS_ALL & ~settings->allow_missing;
     settings->toolchains = (const char *const *)set[KEY_TOOLCHAINS].value.items;
     settings->uid_base = set[KEY_UID_BASE].value.number;
+    settings->image_ms = set[KEY_DOCKER_TIMEOUT].value.number;
     settings->run_dir = set[KEY_RUN_DIR].value.text;
     settings->state_dir = set[KEY_STATE_DIR].value.text;
     settings->cache_dir = set[KEY_CACHE_DIR].value.text;

@@ -136,7 +136,7 @@ static int build_from(struct tool_call *call, const struct build_args *args, con
         .path = args->path,
         .is_never_made_up = true,
         .tag = args->tag,
-        .total_ms = TOOL_CALL_MS,
+        .total_ms = call->host->image_max_ms,
         .config_dir = call->host->box->engine->hints.config_dir,
         .unix_time = (uint64_t)time(NULL),
     };

@@ -46,7 +46,7 @@ static int pull(struct tool_call *call, void *bound, struct gb_err *err)
     const struct image_pull order = {
         .name = args->image,
         .config_dir = call->host->box->engine->hints.config_dir,
-        .total_ms = TOOL_CALL_MS,
+        .total_ms = call->host->image_max_ms,
     };
     cleanup_engine struct engine *engine = NULL;
     struct image_pulled pulled;

@@ -30,6 +30,7 @@ struct json_writer;
 struct tool_host {
     const struct box_spec *box; /* as the operator wants boxes; its limits are the most there is */
     uint64_t wall_max_ms;       /* of a run */
+    uint64_t image_max_ms;      /* of a pull or build */
     const char *state_dir;      /* NULL: no place that remembers environments */
     const char *temp_dir;       /* of workspaces and build contexts; absolute */
     int cancel_fd;              /* readable: give up; -1: never */

@@ -213,3 +213,29 @@ def test_a_stuck_reader_of_a_box_that_lives_on_does_not_outlast_the_limit():
             living.kill()
             living.wait()
         assert json.loads(out.splitlines()[-1])["document"]["verdict"] == "timeout"
+
+
+@pytest.mark.parametrize("cause", ["timeout", "cancelled"])
+def test_a_stuck_reader_without_lines_does_not_outlast_them_either(cause):
+    """The run ends.  Behind its limit the command waits with the rest of the output; told to end, it
+    leaves a reader who does not read."""
+    with kept.living("--ttl", "120s") as one:
+        words = [box.command()[0], "box", "run", "--timeout", "2" if cause == "timeout" else "60", one.name,
+                 "--", "yes"]
+        living = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                  env=box.environment(kept.environment()))
+        try:
+            assert host.until(lambda: filled(living.stdout) > 0.8, pace.within(15))
+            if cause == "cancelled":
+                living.send_signal(signal.SIGTERM)
+                assert living.wait(pace.within(15)) == 130
+            assert host.until(lambda: "yes" not in one.sh("cat /proc/[0-9]*/comm"), pace.within(15))
+            out, _ = living.communicate(timeout=60)
+        finally:
+            living.kill()
+            living.wait()
+        assert out.startswith(b"y\ny\n")
+        if cause == "timeout":
+            assert living.returncode == 124 and b"glovebox: timeout" in out[-1000:]
+        (run,) = [run for run in one.json("runs")["runs"] if run["command"] == "yes"]
+        assert (run["state"], run["verdict"]) == ("ended", cause)

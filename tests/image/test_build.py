@@ -211,3 +211,11 @@ def test_a_log_that_cannot_be_kept_is_no_build(image):
     image.state.write_text("no directory")
     made = image("build", "-", data=f"FROM {IMAGE}\n".encode())
     assert made.code == 125 and "log" in made.err and image.tags() == [IMAGE]
+
+
+def test_a_build_ends_at_the_time_that_it_may_take(each):
+    folder = each.context(Dockerfile=f"FROM {IMAGE}\nRUN sleep 1000\n")
+    for words, more in ((["--timeout", "3s"], {}), ([], {"GLOVEBOX_DOCKER_TIMEOUT": "3s"})):
+        done = each("build", folder, "-t", "slow", *words, **more)
+        assert done.code == 125 and "in time" in done.err and "time limit" in done.err, done
+        assert host.until(lambda: each.engine.get("/containers/json") == [], 60)

@@ -136,8 +136,8 @@ static void test_patience_ends(void **state)
             assert_int_equal(write(f.cancel_out, "x", 1), 1);
         exec_lines_step(&f.lines, "run");
         add(&f, OUT_STDOUT, much, sizeof(much));
-        assert_true(f.lines.sent < f.lines.pending.len);
-        assert_true(f.lines.pending.len > sizeof(much));
+        assert_true(f.lines.outlet.sent < f.lines.outlet.pending.len);
+        assert_true(f.lines.outlet.pending.len > sizeof(much));
         close_lines(&f);
     }
 }
