@@ -74,6 +74,12 @@ static bool is_dependency(const char *name)
     return true;
 }
 
+/* With a network too nothing is installed: to send somebody there would be no help. */
+#define WITH_DEPENDENCIES                                                  \
+    "have them in an image, with GLOVEBOX_BACKEND=docker: "                \
+    "prepare_build_context with a requirements.txt or package.json, then " \
+    "build_image_from_context"
+
 static int check_dependencies(const struct create_args *args, struct gb_err *err)
 {
     size_t n = 0;
@@ -83,9 +89,9 @@ static int check_dependencies(const struct create_args *args, struct gb_err *err
             return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
                            "dependencies: '%.100s' is no name of a package", args->dependencies[n]);
     if (n > 0 && !args->network)
-        return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
-                       "dependencies cannot be installed without a network" GB_REMEDY
-                       "set network to true, or leave dependencies out");
+        return gb_fail(
+            err, -EINVAL, GB_BLAME_CALLER,
+            "dependencies cannot be installed without a network" GB_REMEDY WITH_DEPENDENCIES);
     return 0;
 }
 
@@ -124,8 +130,7 @@ static int check_possible(const struct create_args *args, const struct box_ops *
     if (args->dependencies && args->dependencies[0])
         return gb_fail(err, -ENOTSUP, GB_BLAME_CALLER,
                        "dependencies: environments of backend '%s' do not install any" GB_REMEDY
-                       "build an image that has them: prepare_build_context, "
-                       "build_image_from_context",
+                           WITH_DEPENDENCIES,
                        ops->name);
     if (!ops->keep && !ops->is_held)
         return gb_fail(err, -ENOTSUP, GB_BLAME_CALLER, "boxes of backend '%s' cannot live on",

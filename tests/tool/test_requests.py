@@ -243,8 +243,9 @@ def test_dependencies_that_are_no_names_are_refused(tools):
 
 
 def test_dependencies_without_a_network_are_an_error(tools):
-    error = tools.fails("create_runtime_env", dependencies=["requests>=2,<3"])
-    assert error == "dependencies cannot be installed without a network"
+    code, answer = tools.call("create_runtime_env", dependencies=["requests>=2,<3"])
+    assert (code, answer["error"]) == (1, "dependencies cannot be installed without a network")
+    assert "build_image_from_context" in answer["remedy"]
     check_nothing(tools)
 
 
