@@ -219,7 +219,7 @@ int container_list(struct engine *engine, const char *const *labels, struct cont
 
 void container_list_clear(struct container_list *list)
 {
-    for (size_t i = 0; i < list->n; i++) {
+    for (size_t i = 0; list->items && i < list->n; i++) {
         free(list->items[i].image);
         read_texts_free(list->items[i].labels);
     }

@@ -68,7 +68,7 @@ void images_item_clear(struct images_item *item)
 
 void images_list_clear(struct images_list *list)
 {
-    for (size_t i = 0; i < list->n; i++)
+    for (size_t i = 0; list->items && i < list->n; i++)
         images_item_clear(&list->items[i]);
     free(list->items);
     *list = (struct images_list){ 0 };
