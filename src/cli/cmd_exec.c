@@ -72,6 +72,8 @@ static const struct opt options[] = {
     { 0 },
 };
 
+#define THE_BOXES "the box's own"
+
 /* In a box that is there: what the box is was said when it was made. */
 static const struct opt box_options[] = {
     { OPT_TEXT, "user", 0, AT(user), "NAME", "in the box of that user, made when there is none" },
@@ -84,11 +86,11 @@ static const struct opt box_options[] = {
     { OPT_FLAG, "detach", 'd', AT(is_detached), NULL, "do not wait for it: print its id" },
     { OPT_FLAG, "stdin", 0, AT(has_stdin), NULL, "let it read this command's stdin" },
     { OPT_FLAG, "tty", 't', AT(has_tty), NULL, "give it this terminal: a shell, an editor" },
-    { OPT_KEY, .key = KEY_TIMEOUT },
+    { OPT_KEY, .key = KEY_TIMEOUT, .usual = THE_BOXES },
     { OPT_KEY, .key = KEY_CPU_TIME },
-    { OPT_KEY, .key = KEY_MEMORY },
-    { OPT_KEY, .key = KEY_PIDS },
-    { OPT_KEY, .key = KEY_OUTPUT_MAX },
+    { OPT_KEY, .key = KEY_MEMORY, .usual = THE_BOXES },
+    { OPT_KEY, .key = KEY_PIDS, .usual = THE_BOXES },
+    { OPT_KEY, .key = KEY_OUTPUT_MAX, .usual = THE_BOXES },
     { OPT_FLAG, "json", 0, AT(is_json), NULL, "one JSON document with output, verdict, receipt" },
     { OPT_FLAG, "jsonl", 0, AT(is_jsonl), NULL, "output as JSON lines, the document last" },
     { OPT_KEY, .key = KEY_COLOR },

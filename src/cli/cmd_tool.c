@@ -97,6 +97,17 @@ static void complain(const struct call *call, const struct gb_err *failure)
 
 /* ---- options -------------------------------------------------------------------------------- */
 
+/* Behind the help that every command has. */
+static int print_names(struct gb_err *err)
+{
+    cleanup_buf struct buf text = BUF_INIT(LINES_MAX);
+
+    (void)buf_puts(&text, "\nNAME is one of ");
+    put_names(&text);
+    (void)buf_puts(&text, ".\nThe JSON object is read from stdin when it is not given.\n");
+    return command_print(&text, err);
+}
+
 static int run_options(const struct call *call, struct gb_err *err)
 {
     cleanup_buf struct buf text = BUF_INIT(1 << 20);
@@ -107,8 +118,10 @@ static int run_options(const struct call *call, struct gb_err *err)
     if (r == 0)
         r = command_no_operands(&parsed, err);
     parsed_clear(&parsed);
-    if (r != 0)
-        return r < 0 ? r : 0;
+    if (r > 0)
+        return print_names(err);
+    if (r < 0)
+        return r;
     if (!args.is_list)
         return usage(call);
     (void)tool_list(&text);

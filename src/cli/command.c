@@ -49,18 +49,31 @@ static size_t match(const char *name, char *const *argv)
     return 0;
 }
 
-/* "config" alone, or with a second word that is none of its own. */
+/* "config" alone, or with a second word that is none of its own; 0 when there is no such group. */
 static int fail_group(char *const *argv, struct gb_err *err)
 {
     cleanup_buf struct buf names = BUF_INIT(1024);
+    struct nearest near = { .text = argv[1] ? argv[1] : "" };
     size_t len = strlen(argv[0]);
+    const char *best;
 
-    for (const struct cmd *const *cmd = commands; *cmd; cmd++)
-        if (strncmp((*cmd)->name, argv[0], len) == 0 && (*cmd)->name[len] == ' ')
-            buf_printf(&names, "%s'glovebox %s'", names.len ? " or " : "", (*cmd)->name);
+    for (const struct cmd *const *cmd = commands; *cmd; cmd++) {
+        if (strncmp((*cmd)->name, argv[0], len) != 0 || (*cmd)->name[len] != ' ')
+            continue;
+        buf_printf(&names, "%s%s", names.len ? ", " : "", (*cmd)->name + len + 1);
+        nearest_offer(&near, (*cmd)->name + len + 1);
+    }
     if (!names.len)
         return 0;
-    return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "say %s", names.data);
+    best = nearest_best(&near);
+    if (best)
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
+                       "unknown command '%s %.100s', did you mean '%s %s'?", argv[0], argv[1],
+                       argv[0], best);
+    return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
+                   "%s%.100s%s: one of %s must follow '%s'; 'glovebox %s --help' explains them",
+                   argv[1] ? "unknown command '" : "", argv[1] ? argv[1] : argv[0],
+                   argv[1] ? "'" : "", names.data, argv[0], argv[0]);
 }
 
 static void fail_unknown(const char *word, struct gb_err *err)

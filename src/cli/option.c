@@ -28,6 +28,8 @@ const char *opt_default(const struct opt *opt)
 {
     const char *value = opt->type == OPT_KEY ? key_at(opt->key)->value : "";
 
+    if (opt->usual)
+        return opt->usual;
     return *value ? value : NULL;
 }
 

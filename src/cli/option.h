@@ -40,7 +40,8 @@ struct opt {
     size_t offset;    /* in the command's struct of arguments */
     const char *arg;  /* name of the argument in help; NULL: it takes none */
     const char *help;
-    enum key_id key; /* of OPT_KEY */
+    enum key_id key;   /* of OPT_KEY */
+    const char *usual; /* of OPT_KEY: what holds in place of the key's default; NULL: that */
 };
 
 /* What every command ends its table with. */
