@@ -31,7 +31,6 @@ struct hijack {
     CURL *easy;
     struct way way;
     int fd;
-    void *tls;       /* OpenSSL's SSL *; NULL: none */
     bool is_plain;   /* no TLS at all */
     struct buf rest; /* what came behind the head */
     size_t taken;    /* of the rest */
@@ -113,17 +112,30 @@ static struct {
 static const struct dl_symbol ssl_symbols[] = { DL_SYMBOL(ssl_fn.shutdown, "SSL_shutdown"), { 0 } };
 static struct dl ssl_library = DL_INIT("libssl.so.3", "libssl3", ssl_symbols);
 
+/* OpenSSL's SSL *; NULL unless curl says that it is one.  curl has it only since the request went
+ * out: before, a handle whose connection was made has none that it would tell of. */
+static void *tls_of(struct hijack *hijack)
+{
+    struct curl_tlssessioninfo *info = NULL;
+
+    if (curl_fn.easy_getinfo(hijack->easy, CURLINFO_TLS_SSL_PTR, &info) != CURLE_OK || !info ||
+        info->backend != CURLSSLBACKEND_OPENSSL)
+        return NULL;
+    return info->internals;
+}
+
 /* curl has no call for one direction alone: the close_notify is OpenSSL's.  The library is the one
  * that curl has loaded already. */
 static int end_tls(struct hijack *hijack)
 {
     struct pollfd fd = { .fd = hijack->fd, .events = POLLOUT };
+    void *tls = tls_of(hijack);
 
-    if (!hijack->tls || dl_open(&ssl_library, NULL) < 0)
+    if (!tls || dl_open(&ssl_library, NULL) < 0)
         return -ENOTSUP;
     if (poll(&fd, 1, 0) <= 0)
         return -EAGAIN;
-    return ssl_fn.shutdown(hijack->tls) >= 0 ? 0 : -ECONNRESET;
+    return ssl_fn.shutdown(tls) >= 0 ? 0 : -ECONNRESET;
 }
 
 int hijack_end(struct hijack *hijack)
@@ -140,18 +152,12 @@ static int fail(struct opening *o, int code, const char *what)
     return gb_fail(o->err, code, GB_BLAME_PEER, "%s %s", o->hijack->way.host, what);
 }
 
-/* OpenSSL's object stays a stranger's unless curl says that it is one. */
-static void find_tls(struct hijack *hijack)
+static bool is_plain(const struct way *way)
 {
-    struct curl_tlssessioninfo *info = NULL;
     char scheme[8];
 
-    hijack->is_plain = way_part(&hijack->way, CURLUPART_SCHEME, scheme, sizeof(scheme)) == 0 &&
-                       strcmp(scheme, "http") == 0;
-    if (!hijack->is_plain &&
-        curl_fn.easy_getinfo(hijack->easy, CURLINFO_TLS_SSL_PTR, &info) == CURLE_OK && info &&
-        info->backend == CURLSSLBACKEND_OPENSSL)
-        hijack->tls = info->internals;
+    return way_part(way, CURLUPART_SCHEME, scheme, sizeof(scheme)) == 0 &&
+           strcmp(scheme, "http") == 0;
 }
 
 static int reach(struct opening *o)
@@ -177,7 +183,7 @@ static int reach(struct opening *o)
     if (curl_fn.easy_getinfo(easy, CURLINFO_ACTIVESOCKET, &fd) != CURLE_OK || fd < 0)
         return fail(o, -ECONNRESET, "hung up at once");
     hijack->fd = fd;
-    find_tls(hijack);
+    hijack->is_plain = is_plain(&hijack->way);
     return 0;
 }
 
