@@ -72,7 +72,7 @@ static const struct opt options[] = {
     { 0 },
 };
 
-#define THE_BOXES "the box's own"
+#define THE_BOXES "the box's"
 
 /* In a box that is there: what the box is was said when it was made. */
 static const struct opt box_options[] = {

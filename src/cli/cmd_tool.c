@@ -102,9 +102,9 @@ static int print_names(struct gb_err *err)
 {
     cleanup_buf struct buf text = BUF_INIT(LINES_MAX);
 
-    (void)buf_puts(&text, "\nNAME is one of ");
-    put_names(&text);
-    (void)buf_puts(&text, ".\nThe JSON object is read from stdin when it is not given.\n");
+    (void)buf_puts(&text, "\nThe JSON object is read from stdin when it is not given.  Tools:\n");
+    for (size_t i = 0; tool_at(i); i++)
+        (void)buf_printf(&text, "  %s\n", tool_at(i)->name);
     return command_print(&text, err);
 }
 

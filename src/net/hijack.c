@@ -152,14 +152,6 @@ static int fail(struct opening *o, int code, const char *what)
     return gb_fail(o->err, code, GB_BLAME_PEER, "%s %s", o->hijack->way.host, what);
 }
 
-static bool is_plain(const struct way *way)
-{
-    char scheme[8];
-
-    return way_part(way, CURLUPART_SCHEME, scheme, sizeof(scheme)) == 0 &&
-           strcmp(scheme, "http") == 0;
-}
-
 static int reach(struct opening *o)
 {
     struct hijack *hijack = o->hijack;
@@ -183,7 +175,7 @@ static int reach(struct opening *o)
     if (curl_fn.easy_getinfo(easy, CURLINFO_ACTIVESOCKET, &fd) != CURLE_OK || fd < 0)
         return fail(o, -ECONNRESET, "hung up at once");
     hijack->fd = fd;
-    hijack->is_plain = is_plain(&hijack->way);
+    hijack->is_plain = !way_is_tls(&hijack->way);
     return 0;
 }
 

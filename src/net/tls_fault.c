@@ -67,14 +67,11 @@ static bool is_about_ours(const char *said, const char *our_cert)
                      (!our_cert && strstr(alert, "handshake failure")));
 }
 
-static enum tls_fault fault_of_ours(const char *said, const char *our_cert)
+enum tls_fault tls_fault_of_ours(const char *our_cert)
 {
-    if (!is_about_ours(said, our_cert))
-        return TLS_FAULT_NONE;
     if (!our_cert)
         return TLS_FAULT_NO_CERT;
-    return strstr(said, "expired") || is_out_of_date(our_cert) ? TLS_FAULT_OUR_DATE
-                                                               : TLS_FAULT_REFUSED;
+    return is_out_of_date(our_cert) ? TLS_FAULT_OUR_DATE : TLS_FAULT_REFUSED;
 }
 
 enum tls_fault tls_fault_of(CURLcode curl, const char *said, const char *our_cert)
@@ -86,7 +83,11 @@ enum tls_fault tls_fault_of(CURLcode curl, const char *said, const char *our_cer
     case CURLE_SSL_CONNECT_ERROR:
     case CURLE_SEND_ERROR:
     case CURLE_RECV_ERROR:
-        return fault_of_ours(said, our_cert);
+        if (!is_about_ours(said, our_cert))
+            return TLS_FAULT_NONE;
+        if (our_cert && strstr(said, "expired"))
+            return TLS_FAULT_OUR_DATE;
+        return tls_fault_of_ours(our_cert);
     default:
         return TLS_FAULT_NONE;
     }

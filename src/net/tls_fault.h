@@ -16,3 +16,6 @@ enum tls_fault {
 /* said is curl's error text, our_cert the file of our certificate or NULL.  With TLS 1.3 a server
  * refuses after the handshake is over for us, so that curl tells of a broken answer. */
 enum tls_fault tls_fault_of(CURLcode curl, const char *said, const char *our_cert);
+
+/* What is wrong with ours, when that is why the server hung up. */
+enum tls_fault tls_fault_of_ours(const char *our_cert);

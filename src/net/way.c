@@ -10,6 +10,7 @@
 #include <sys/un.h>
 
 #include "base/err.h"
+#include "net/alert.h"
 #include "net/http.h"
 #include "net/tls_fault.h"
 
@@ -62,6 +63,14 @@ int way_init(struct way *way, const struct http_request *request, struct gb_err 
     else
         (void)snprintf(way->host, sizeof(way->host), "%s:%s", name, port);
     return 0;
+}
+
+bool way_is_tls(const struct way *way)
+{
+    char scheme[8];
+
+    return way_part(way, CURLUPART_SCHEME, scheme, sizeof(scheme)) == 0 &&
+           strcmp(scheme, "https") == 0;
 }
 
 void way_clear(struct way *way)
@@ -175,6 +184,9 @@ static const struct cause *cause_of(const struct way *way, const struct http_req
     enum tls_fault fault = tls_fault_of(curl, way->said, request->cert_file);
     const struct cause *cause = causes;
 
+    if (curl == CURLE_SEND_ERROR && fault == TLS_FAULT_NONE && way_is_tls(way) &&
+        alert_ends_it(request))
+        fault = tls_fault_of_ours(request->cert_file);
     if (fault != TLS_FAULT_NONE)
         return &tls_causes[fault];
     while (cause->curl != curl && cause->curl != CURLE_OK)

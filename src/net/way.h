@@ -2,6 +2,8 @@
 /* net/way.h - how a request reaches its server: URL, socket, TLS, proxy; for net/ alone. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "net/curl_lib.h"
 
 struct gb_err;
@@ -21,6 +23,8 @@ void way_clear(struct way *way);
 
 /* The options of the connection.  The handle writes to way->said until it is reset. */
 CURLcode way_set(struct way *way, CURL *easy, const struct http_request *request);
+
+bool way_is_tls(const struct way *way);
 
 /* A part of the URL; -EINVAL when there is none, or when it is longer. */
 int way_part(const struct way *way, CURLUPart part, char *text, size_t size);
