@@ -98,13 +98,44 @@ static void forget(int runs_fd, const char *id)
     (void)unlinkat(runs_fd, name, 0);
 }
 
+/* Is it the name of a record?  Then the id in it. */
+static bool id_of(const char *name, char ret[static ID_SIZE])
+{
+    if (strlen(name) != ID_SIZE - 1 + strlen(RECORD_ENDING) ||
+        strcmp(name + ID_SIZE - 1, RECORD_ENDING) != 0)
+        return false;
+    (void)snprintf(ret, ID_SIZE, "%.*s", ID_SIZE - 1, name);
+    return id_is_valid('r', ret);
+}
+
+/* 0 when they cannot be looked at. */
+static size_t count(int runs_fd)
+{
+    int fd = openat(runs_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    const struct dirent *entry;
+    size_t n = 0;
+
+    if (!dir && fd >= 0)
+        close(fd);
+    while (dir && (entry = readdir(dir)) != NULL) {
+        char id[ID_SIZE];
+
+        n += id_of(entry->d_name, id);
+    }
+    if (dir)
+        (void)closedir(dir);
+    return n;
+}
+
 static void forget_oldest(int runs_fd)
 {
     struct gb_err ignored = { 0 };
     struct kept_run *list = NULL;
     size_t n = 0;
 
-    if (kept_run_list(runs_fd, &list, &n, &ignored) < 0)
+    if (count(runs_fd) <= KEPT_RUNS_MAX + KEPT_RUNS_MORE ||
+        kept_run_list(runs_fd, &list, &n, &ignored) < 0)
         return;
     for (size_t i = 0; i < n; i++) {
         if (i + KEPT_RUNS_MAX < n && !list[i].is_running)
@@ -172,16 +203,6 @@ static int record_read(int runs_fd, const char *id, struct kept_run *ret, struct
     /* In this order: a run that ends in between has its verdict. */
     ret->is_running = !ret->verdict && !kept_log_has_ended(runs_fd, id);
     return 0;
-}
-
-/* Is it the name of a record?  Then the id in it. */
-static bool id_of(const char *name, char ret[static ID_SIZE])
-{
-    if (strlen(name) != ID_SIZE - 1 + strlen(RECORD_ENDING) ||
-        strcmp(name + ID_SIZE - 1, RECORD_ENDING) != 0)
-        return false;
-    (void)snprintf(ret, ID_SIZE, "%.*s", ID_SIZE - 1, name);
-    return id_is_valid('r', ret);
 }
 
 static int by_start(const void *a, const void *b)

@@ -5,7 +5,8 @@
  *    runs/r_….log…    what it wrote (run/kept_log.h)
  *
  * The command that does the run writes both.  A run is under way while somebody holds its log; one
- * that is not and has no verdict lost its command.  The newest KEPT_RUNS_MAX are kept.
+ * that is not and has no verdict lost its command.  The newest KEPT_RUNS_MAX are kept, and now and
+ * then some more: to find the oldest all have to be read, which not every run shall pay for.
  */
 #pragma once
 
@@ -19,6 +20,7 @@ struct gb_err;
 struct run_result;
 
 #define KEPT_RUNS_MAX        64
+#define KEPT_RUNS_MORE       16
 #define KEPT_RUN_COMMAND_MAX 200
 
 struct kept_run {
@@ -36,7 +38,8 @@ struct kept_run {
 void kept_run_clear(struct kept_run *run);
 #define cleanup_kept_run cleanup_with(kept_run_clear)
 
-/* Writes that it begins, and forgets the oldest that are over.  Its log must be there. */
+/* Writes that it begins, and forgets the oldest that are over once there are too many.  Its log
+ * must be there. */
 int kept_run_begin(int runs_fd, const char *id, const char *command, uint64_t started_ms,
                    struct gb_err *err);
 

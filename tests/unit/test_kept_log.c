@@ -327,7 +327,7 @@ static void test_the_oldest_runs_that_are_over_are_forgotten(void **state)
     struct kept_log *running = NULL;
     size_t n = 0;
 
-    for (unsigned i = 0; i < KEPT_RUNS_MAX + 10; i++) {
+    for (unsigned i = 0; i < KEPT_RUNS_MAX + KEPT_RUNS_MORE + 1; i++) {
         struct kept_log *log = NULL;
         char id[ID_SIZE];
 
@@ -343,7 +343,7 @@ static void test_the_oldest_runs_that_are_over_are_forgotten(void **state)
     assert_int_equal(n, KEPT_RUNS_MAX + 1);
     assert_true(list[0].is_running);
     assert_int_equal(list[0].started_ms, 1);
-    assert_int_equal(list[1].started_ms, 11);
+    assert_int_equal(list[1].started_ms, KEPT_RUNS_MORE + 2);
     for (size_t i = 0; i < n; i++)
         kept_run_clear(&list[i]);
     free(list);
