@@ -46,8 +46,8 @@ def processes_of(command_pid):
 class Victim:
     """A command that is going to lose one of its processes."""
 
-    def __init__(self, place, code=PROGRAM, as_user=None, **request):
-        words = box.command(code, language="sh", stdin=b"", binary=as_user and as_user.binary, **request)
+    def __init__(self, place, code=PROGRAM, as_user=None, language="sh", **request):
+        words = box.command(code, language=language, stdin=b"", binary=as_user and as_user.binary, **request)
         self.words = words
         # The suite's own helpers, such as the canaries of other tests, stay.
         self.bystanders = {process.pid for process in host.descendants(os.getpid())}
@@ -97,12 +97,16 @@ class Victim:
         assert host.until(lambda: not left(), GONE_WITHIN), (what, left())
 
 
+def median_life(rounds, code, **request):
+    """How long such a run takes here, in seconds."""
+    return sorted(box.run(code, **request).seconds for _ in range(rounds))[rounds // 2]
+
+
 @pytest.fixture(scope="module")
 def life():
-    """How long a short run takes here, in seconds."""
     from lib import place as places
     with places.fresh():
-        return sorted(box.run("exit 0", language="sh").seconds for _ in range(7))[3]
+        return median_life(7, "exit 0", language="sh")
 
 
 def test_the_spawner_holds_nothing_of_the_callers(place):
@@ -276,20 +280,46 @@ def strike(victim, names):
     return hit
 
 
+def kill_one(place, rng, names, life, what, code="echo ready; exit 0", **request):
+    """One victim at one moment of its life; nothing of it is left, and its answer is true."""
+    start = time.monotonic()
+    victim = Victim(place, code, **request)
+    delay = rng.uniform(0, life * 1.3)
+    pause_until(start + delay)
+    hit = strike(victim, names)
+    what = f"GLOVEBOX_SEED={SEED} number {what}, {hit} after {delay * 1000:.2f} of {life * 1000:.1f} ms"
+    result = victim.end()
+    check_answer(result, hit, what)
+    victim.assert_gone(f"{what}: {result}")
+
+
 @pytest.mark.parametrize("names", ANY, ids="+".join)
 def test_L01_killed_at_random_moments(place, life, names):
     rng = random.Random(f"{SEED}{names}")
     for index in range(MOMENTS):
-        start = time.monotonic()
-        victim = Victim(place, "echo ready; exit 0")
-        delay = rng.uniform(0, life * 1.3)
-        pause_until(start + delay)
-        hit = strike(victim, names)
-        what = f"GLOVEBOX_SEED={SEED} number {index}, {hit} after {delay * 1000:.2f} of {life * 1000:.1f} ms"
-        result = victim.end()
-        check_answer(result, hit, what)
-        victim.assert_gone(f"{what}: {result}")
+        kill_one(place, rng, names, life, index)
     assert box.run("exit 0", language="sh").verdict == "ok"
+
+
+def test_L01_killed_at_random_moments_as_an_ordinary_user(place, ordinary_user):
+    """Whose groups are others, and whose ids are mapped by a program of its own."""
+    rng = random.Random(f"{SEED}ordinary")
+    life = median_life(5, "exit 0", language="sh", as_user=ordinary_user)
+    for index in range(2 * MOMENTS):
+        kill_one(place, rng, rng.choice(ANY), life, index, as_user=ordinary_user)
+    assert box.run("exit 0", language="sh", as_user=ordinary_user).verdict == "ok"
+
+
+COMPILED = '#include <stdio.h>\nint main(void) { puts("ready"); return 0; }\n'
+
+
+def test_L01_killed_at_random_moments_of_a_compiled_program(place, host_user):
+    """Two steps, each with groups and a program of its own, and the moment between them."""
+    rng = random.Random(f"{SEED}compiled")
+    life = median_life(3, COMPILED, language="c", as_user=host_user)
+    for index in range(MOMENTS):
+        kill_one(place, rng, rng.choice(ANY), life, index, COMPILED, language="c", as_user=host_user)
+    assert box.run(COMPILED, language="c", as_user=host_user).stdout == "ready\n"
 
 
 def check_answer(result, hit, what):

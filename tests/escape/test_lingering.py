@@ -61,7 +61,7 @@ def test_C23_output_held_open_by_a_daemon_does_not_hold_the_result():
 
 @pytest.mark.parametrize("state", STATES)
 def test_C24_every_state_can_be_killed(probe, state, host_user):
-    for _ in range(2 if host_user is None else 1):
+    for _ in range(pace.count(2, 50) if host_user is None else pace.count(1, 50)):
         result = box.run(argv=["./probe", state], files=[(probe, "probe")], timeout=0.7, pids=64,
                          as_user=host_user)
         assert result.stdout.startswith("ready"), result

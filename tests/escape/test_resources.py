@@ -422,16 +422,25 @@ def test_R08_one_byte_at_a_time_without_an_end():
 
 # ---- R11: CPU -----------------------------------------------------------------------------------
 
+BURNERS = {
+    "loops": ["sh", "-c", "for i in 1 2 3 4 5 6; do (while :; do :; done) & done; wait"],
+    "hops": ["./load", "hops"],
+    "bandwidth": ["./load", "bandwidth"],
+}
+
+
 @pytest.mark.serial
 @pytest.mark.parametrize("cpus", [0.3, 1])
-def test_R11_cpu_time_stays_below_the_quota(cpus):
-    code = "for i in 1 2 3 4 5 6; do (while :; do :; done) & done; wait"
-    seconds = 3
-    result = box.run(code, language="sh", cpus=cpus, cpu_time=60, timeout=seconds)
+@pytest.mark.parametrize("name", BURNERS)
+def test_R11_cpu_time_stays_below_the_quota(load, name, cpus):
+    seconds = pace.count(3, 10)
+    result = box.run(argv=BURNERS[name], files=[(load, "load")], cpus=cpus, cpu_time=60, timeout=seconds)
     assert result.verdict == "timeout" and result.survivors == 0, result
     share = result.cpu_ms / result.wall_ms
-    # The first period is whole from the start; two periods of 100 ms are allowed besides 5 %.
-    assert share <= cpus * 1.05 + cpus * 0.2 / seconds * 2 + 0.02, share
+    # Over 10 s it is 5 %.  Of a shorter time the two periods of 100 ms that are whole when it begins
+    # and ends are a larger part.
+    extra = 0 if pace.IS_PROOF else cpus * 0.2 / seconds * 2 + 0.02
+    assert cpus * 0.3 < share <= cpus * 1.05 + extra, share
 
 
 @pytest.mark.serial
@@ -490,6 +499,73 @@ def test_R12_nobody_in_a_box_sets_a_clock(host_user):
     result = box.run(code, language="python", as_user=host_user)
     assert result.stdout == "-1 -1\n", result
     assert abs(time.time() - time.monotonic() - before) < 5
+
+
+# Stands between glovebox and its libc: the wall clock jumps an hour, again and again, to and fro.
+JUMPING = r"""
+#define _GNU_SOURCE
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+static long jump(void)
+{
+    static unsigned n;
+    return n++ / 2 % 2 ? -3600 : 3600;
+}
+int clock_gettime(clockid_t clock, struct timespec *ret)
+{
+    long r = syscall(SYS_clock_gettime, clock, ret);
+    if (r == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE))
+        ret->tv_sec += jump();
+    return (int)r;
+}
+int gettimeofday(struct timeval *ret, void *zone)
+{
+    struct timespec now;
+    int r = clock_gettime(CLOCK_REALTIME, &now);
+    *ret = (struct timeval){ now.tv_sec, now.tv_nsec / 1000 };
+    return r;
+}
+time_t time(time_t *ret)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return ret ? *ret = now.tv_sec : now.tv_sec;
+}
+"""
+
+
+def without_leak_check():
+    """A library in front is none that the sanitizers would have there."""
+    return {"ASAN_OPTIONS": "verify_asan_link_order=0:detect_leaks=0"}
+
+
+@pytest.fixture
+def jumping(place):
+    source, target = place.tmp / "jumping.c", place.tmp / "jumping.so"
+    source.write_text(JUMPING)
+    subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", target, source], check=True)
+    yield {"LD_PRELOAD": str(target), **without_leak_check()}
+    source.unlink()
+    target.unlink()
+
+
+def test_R12_the_wall_clock_may_jump(jumping):
+    """A shim cannot move the monotonic clock, and the true one is what limits are told by."""
+    seen = subprocess.run(["/usr/bin/python3", "-c", "import time\nprint(abs(time.time() - time.time()) > 3000,"
+                           " abs(time.time() - time.time()) > 3000, time.monotonic())"],
+                          env={**os.environ, "LD_PRELOAD": jumping["LD_PRELOAD"]}, capture_output=True, text=True)
+    assert "True" in seen.stdout, seen
+    late = box.run("sleep 1000", language="sh", timeout=1, host_env=jumping)
+    assert (late.verdict, late.survivors) == ("timeout", 0), late
+    assert 1000 <= late.wall_ms < (1 + pace.within(0.3)) * 1000 and late.seconds < 1 + SLACK, late
+    well = box.run("sleep 0.3; echo done", language="sh", timeout=60, host_env=jumping)
+    assert (well.verdict, well.stdout) == ("ok", "done\n"), well
+    assert 300 <= well.wall_ms < 300 + pace.within(1) * 1000, well
+    with kept.made("--ttl", "600s", host_env=jumping) as name:
+        done = kept.sh(name, "sleep 0.2; echo done", host_env=jumping)
+        assert (done.verdict, done.stdout) == ("ok", "done\n") and 200 <= done.wall_ms < 10000, done
 
 
 NO_LIMITS = ["0", "-1", "nan", "inf", "1e999", "9223372036854775808", "18446744073709551616", "", " ", "0x10",

@@ -568,6 +568,49 @@ static void act_descriptors(void)
     refused(n);
 }
 
+/* ---- CPU (R11) ------------------------------------------------------------------------------ */
+
+#define BURNERS 4
+
+/* In as many processes as are useful: the quota is the group's. */
+static void fork_burners(void)
+{
+    for (int i = 1; i < BURNERS; i++)
+        if (fork() == 0)
+            return;
+}
+
+/* From CPU to CPU, in case that each counts for itself what is left of the quota. */
+static void act_hops(void)
+{
+    fork_burners();
+    for (unsigned cpu = 0;; cpu = (cpu + 1) % CPU_SETSIZE) {
+        cpu_set_t one;
+
+        CPU_ZERO(&one);
+        CPU_SET(cpu, &one);
+        if (sched_setaffinity(0, sizeof(one), &one) < 0)
+            continue;
+        for (volatile int i = 0; i < 100000; i++)
+            ;
+    }
+}
+
+/* More than any cache holds, line by line. */
+static void act_bandwidth(void)
+{
+    size_t size = 32 * MIB;
+    volatile char *room;
+
+    fork_burners();
+    room = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (room == MAP_FAILED)
+        refused_and_fail(0);
+    for (;;)
+        for (size_t i = 0; i < size; i += 64)
+            room[i]++;
+}
+
 /* ---- the table ------------------------------------------------------------------------------ */
 
 #define ACT(name)         \
@@ -584,7 +627,7 @@ static const struct {
     ACT(sockets),  ACT(pipes),     ACT(maps),        ACT(tables),  ACT(epolls),    ACT(timers),
     ACT(signals),  ACT(queues),    ACT(locks),       ACT(fill),    ACT(fallocate), ACT(sparse),
     ACT(unlinked), ACT(logs),      ACT(places),      ACT(core),    ACT(files),     ACT(folders),
-    ACT(links),    ACT(hardlinks), ACT(descriptors),
+    ACT(links),    ACT(hardlinks), ACT(descriptors), ACT(hops),    ACT(bandwidth),
 };
 
 int main(int argc, char **argv)
