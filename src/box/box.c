@@ -183,28 +183,21 @@ static int send_limits(struct box *box, const struct limits *limits, uint32_t *r
     return link_request(box->link, MSG_LIMITS, &msg, NULL, 0, ret_seq, err);
 }
 
-static int wall_failed(const struct box_spec *spec, int code, uint32_t step, struct gb_err *err)
+static int setup_failed(const struct box_spec *spec, int code, uint32_t step, struct gb_err *err)
 {
-    enum wall wall = step == GLOVE_STEP_LANDLOCK  ? WALL_LANDLOCK
-                     : step == GLOVE_STEP_SECCOMP ? WALL_SECCOMP
-                                                  : WALL_CAPS;
+    int wall = wall_of_step(step);
 
     if (step == 0)
         return code;
-    if (spec->ret_broken)
-        *spec->ret_broken = (int)wall;
-    return gb_fail(err, code, GB_BLAME_HOST, "the wall '%s' cannot be built: %s\nremedy: %s",
-                   wall_name(wall), strerror(-code), wall_remedy(wall));
-}
-
-static int setup_failed(const struct box_spec *spec, int code, uint32_t step, struct gb_err *err)
-{
     if (step == GLOVE_STEP_EGRESS)
         return gb_fail(err, code, GB_BLAME_HOST,
                        "the network of the box cannot be made: %s" GB_REMEDY
                        "see whether this kernel has IPv4 with a loopback device, or use --net none",
                        strerror(-code));
-    return wall_failed(spec, code, step, err);
+    if (wall >= 0)
+        return wall_fail((enum wall)wall, code, spec->ret_broken, err);
+    return gb_fail(err, code, GB_BLAME_HOST, "the glove could not be set up, at step %u: %s", step,
+                   strerror(-code));
 }
 
 /* Greets the glove and tells it who runs are.  All is sent before the first answer is waited for,
@@ -242,9 +235,16 @@ static int await_setup(struct box *box, struct gb_err *err)
     int r;
 
     while ((r = link_answer(box->link, box->setup_seq, &said, &step)) == 0) {
-        r = settle_step(box, deadline_ns, err);
-        if (r < 0)
-            return r;
+        int lost = settle_step(box, deadline_ns, err);
+
+        if (lost == 0)
+            continue;
+        /* A glove that could not be set up says why before it ends at the next request. */
+        link_last_words(box->link);
+        r = link_answer(box->link, box->setup_seq, &said, &step);
+        if (r >= 0 || !step)
+            return lost;
+        break;
     }
     if (r < 0)
         return setup_failed(box->spec, r, step, err);

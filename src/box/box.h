@@ -240,6 +240,7 @@ struct box_run_spec {
     int (*output)(void *user, int stream, const void *bytes, size_t len);
     void *user;
     const int *sinks; /* NULL, or by stream: a pipe that it goes straight into instead, or -1 */
+    int *ret_broken;  /* may be NULL; told on failure: the wall that it was */
 };
 
 /* How it ended, from the host's own counters where there are any. */

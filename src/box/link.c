@@ -24,6 +24,9 @@
 #define REQUESTS_MAX 32
 #define EXTRA_MAX    6
 
+/* Of what a glove that has ended had said: answers are few and short. */
+#define LAST_READS_MAX 16
+
 /* How long the glove may leave what was sent to it unread, when descriptors have to follow. */
 #define SEND_MS 10000
 
@@ -753,6 +756,22 @@ static int receive(struct link *link)
     if (r == 0)
         r = is_in_passage(link) ? passage_go_on(link) : handle_frames(link);
     return r < 0 ? r : 1;
+}
+
+void link_last_words(struct link *link)
+{
+    int lost = link->lost;
+
+    if (lost && lost != -EPIPE && lost != -ECONNRESET)
+        return; /* what came last was no message: nothing behind it is believed */
+    link->lost = 0;
+    for (int i = 0; i < LAST_READS_MAX; i++) {
+        struct pollfd in = { .fd = link->fd, .events = POLLIN };
+
+        if (poll(&in, 1, 0) != 1 || receive(link) <= 0)
+            break;
+    }
+    link->lost = lost ? lost : link->lost;
 }
 
 /* What to wait for on the link itself, and on the pipe that its data goes into. */

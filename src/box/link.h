@@ -116,6 +116,10 @@ int link_pump(struct link *link, uint64_t deadline_ns, struct pollfd *extra, siz
 
 bool link_is_lost(const struct link *link);
 
+/* Of a link whose other end is gone: reads what it had said before, so that link_answer() finds it.
+ * It stays lost. */
+void link_last_words(struct link *link);
+
 /* Gives the socket away, for a keeper, with the numbers that were not used yet.  -EBUSY unless all
  * that was asked has been answered and nothing lies unread.  The link is lost afterwards. */
 int link_release(struct link *link, uint32_t *ret_next_seq, uint32_t *ret_next_channel);

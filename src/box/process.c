@@ -217,6 +217,8 @@ static int send_run(struct process *p, struct gb_err *err)
  * failure. */
 static int started(struct process *p, int code, uint32_t step, struct gb_err *err)
 {
+    int wall = wall_of_step(step);
+
     if (code >= 0) {
         p->is_started = true;
         return 0;
@@ -227,6 +229,8 @@ static int started(struct process *p, int code, uint32_t step, struct gb_err *er
     }
     if (step == GLOVE_STEP_FRESH && code == -ESTALE)
         return gb_fail(err, code, GB_BLAME_CALLER, "an earlier run has left something in the box");
+    if (wall >= 0)
+        return wall_fail((enum wall)wall, code, p->spec->ret_broken, err);
     return gb_fail(err, code, GB_BLAME_HOST, "starting a program in the box failed at step %u: %s",
                    step, strerror(-code));
 }

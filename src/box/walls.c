@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "wire/msg.h"
 
 static const struct {
     const char *name;
@@ -55,6 +56,29 @@ const char *wall_remedy_for(enum wall wall, const char *user, char text[static W
     else
         (void)snprintf(text, WALL_REMEDY_MAX, "%s", remedy);
     return text;
+}
+
+int wall_of_step(uint32_t glove_step)
+{
+    switch (glove_step) {
+    case GLOVE_STEP_LANDLOCK:
+        return WALL_LANDLOCK;
+    case GLOVE_STEP_SECCOMP:
+        return WALL_SECCOMP;
+    case GLOVE_STEP_CAPS:
+    case GLOVE_STEP_IDS:
+        return WALL_CAPS;
+    default:
+        return -1;
+    }
+}
+
+int wall_fail(enum wall wall, int code, int *ret_broken, struct gb_err *err)
+{
+    if (ret_broken)
+        *ret_broken = (int)wall;
+    return gb_fail(err, code, GB_BLAME_HOST, "the wall '%s' cannot be built: %s" GB_REMEDY "%s",
+                   wall_name(wall), strerror(-code), wall_remedy(wall));
 }
 
 static wall_set wall_by_name(const char *name, size_t len)

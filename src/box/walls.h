@@ -26,6 +26,13 @@ const char *wall_remedy(enum wall wall); /* names the user it is for as USER */
 #define WALL_REMEDY_MAX 512
 const char *wall_remedy_for(enum wall wall, const char *user, char text[static WALL_REMEDY_MAX]);
 
+/* The wall that a step of the glove (wire/msg.h) builds, or -1. */
+int wall_of_step(uint32_t glove_step);
+
+/* The error of a wall that the kernel refused with `code`; *ret_broken, which may be NULL, is told
+ * which. */
+int wall_fail(enum wall wall, int code, int *ret_broken, struct gb_err *err);
+
 /* "all", "none" or names with commas; an unknown name is an error that lists the known ones. */
 int walls_parse(const char *text, wall_set *ret, struct gb_err *err);
 

@@ -185,8 +185,12 @@ static int on_setup(struct glove *glove, const void *msg)
 
     if (r == 0)
         r = setup_apply(glove, request, &abi, &step);
-    if (r < 0)
-        return link_error(&glove->link, request->seq, -r, step);
+    if (r < 0) {
+        r = link_error(&glove->link, request->seq, -r, step);
+        /* At once: what the host has sent behind it takes a set-up for granted and ends the glove.
+         */
+        return r < 0 ? r : link_flush(&glove->link);
+    }
     setup->uid = request->uid;
     setup->gid = request->gid;
     setup->flags = request->flags;

@@ -117,6 +117,7 @@ static int run_step(struct execution *x, const char *name, const char *const *ar
         .sinks = request->keeps_output ? NULL : request->sinks,
         .has_tty = tty,
         .events = has_input ? request->events : NULL,
+        .ret_broken = request->box->ret_broken,
     };
     struct run_env env;
     int r = run_env_make(&env, box_path(x->box), request->workdir, extra_env, request->env);

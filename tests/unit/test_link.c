@@ -886,9 +886,66 @@ static void a_dead_glove_raises_no_signal(void **state)
     evil_down(&evil);
 }
 
+static void what_a_glove_said_before_it_ended_is_heard(void **state)
+{
+    struct msg_ping ping;
+    struct evil evil;
+    struct taker taker;
+    uint64_t value;
+    uint32_t step = 0;
+    uint32_t seq;
+
+    (void)state;
+    open_for_table(&evil, &taker);
+    evil_error(&evil, SEQ, EINVAL, GLOVE_STEP_SECCOMP);
+    close(take_fd(&evil.fd));
+    assert_true(link_request(evil.link, MSG_PING, &ping, (int[]){ 0 }, 1, &seq, &evil.err) < 0);
+    assert_true(link_is_lost(evil.link));
+    assert_int_equal(link_answer(evil.link, SEQ, &value, &step), 0);
+    link_last_words(evil.link);
+    assert_int_equal(link_answer(evil.link, SEQ, &value, &step), -EINVAL);
+    assert_int_equal(step, GLOVE_STEP_SECCOMP);
+    assert_true(link_is_lost(evil.link));
+    evil_down(&evil);
+}
+
+/* Nothing to read: it neither waits nor loses a link that is not lost. */
+static void a_living_glove_need_not_have_said_anything(void **state)
+{
+    struct evil evil;
+    struct taker taker;
+
+    (void)state;
+    open_for_table(&evil, &taker);
+    link_last_words(evil.link);
+    assert_false(link_is_lost(evil.link));
+    evil_down(&evil);
+}
+
+/* Behind a message that was none, nothing is believed. */
+static void a_liar_has_no_last_words(void **state)
+{
+    struct evil evil;
+    struct taker taker;
+    uint64_t value;
+    uint32_t step = 0;
+
+    (void)state;
+    open_for_table(&evil, &taker);
+    evil_ok(&evil, SEQ + 1000, 0);
+    assert_true(evil_pump(&evil) < 0);
+    evil_error(&evil, SEQ, EINVAL, GLOVE_STEP_SECCOMP);
+    link_last_words(evil.link);
+    assert_int_equal(link_answer(evil.link, SEQ, &value, &step), 0);
+    evil_down(&evil);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_a_glove_said_before_it_ended_is_heard),
+        cmocka_unit_test(a_living_glove_need_not_have_said_anything),
+        cmocka_unit_test(a_liar_has_no_last_words),
         cmocka_unit_test(each_lie_is_taken_refused_or_dropped),
         cmocka_unit_test(a_lost_link_fails_every_call),
         cmocka_unit_test(only_the_right_greeting_is_taken),
