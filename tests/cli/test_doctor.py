@@ -93,13 +93,22 @@ def is_gone(folder):
 
 def test_root_can_build_every_wall():
     code, document = told()
-    assert code == 0 and document["ok"] is True, document
+    assert code == 0 and document["ok"] is True and document["schema"] == 1, document
     assert list(document["walls"]) == WALLS
     for name, wall in document["walls"].items():
         assert wall["ok"] is True and wall["keeps"], name
         assert "reason" not in wall and "remedy" not in wall
     assert document["backend"] == "native" and document["user"] == "root"
     assert isinstance(document["docker"]["reachable"], bool) and document["docker"]["detail"]
+
+
+def test_the_man_page_describes_every_key():
+    _, document = told()
+    _, troubled = told(host_env={"GLOVEBOX_RUN_DIR": "/proc/nowhere/run"})
+    page = (places.ROOT / "man" / "glovebox-doctor.1.scd").read_text().replace("\\_", "_")
+    keys = {*document, *troubled, *troubled["error"], *document["docker"], *document["programs"][0], "reason",
+            "keeps"}
+    assert not [key for key in keys if f"_{key}_" not in page]
 
 
 def test_the_text_has_a_line_for_every_wall():
@@ -363,6 +372,149 @@ def test_walls_without_which_there_is_no_box_cannot_be_left_out(kind):
                      "echo started")
     assert result.returncode == 125 and result.stdout == "", result
     assert result.error["wall"] == NAMESPACES[kind], result
+
+
+# ---- a kernel that refuses system calls ---------------------------------------------------------
+
+START = ("exec", "--json", "-l", "sh", "-c", "echo started")
+REFUSED_CALLS = [
+    ("seccomp", "EINVAL", "seccomp"), ("seccomp", "ENOSYS", "seccomp"),
+    ("landlock_create_ruleset", "ENOSYS", "landlock"), ("landlock_create_ruleset", "EOPNOTSUPP", "landlock"),
+    ("landlock_restrict_self", "EPERM", "landlock"),
+    ("capset", "EPERM", "caps"), ("prctl(PR_SET_NO_NEW_PRIVS)", "EINVAL", "caps"),
+    ("mount", "EPERM", "mount"),
+]
+
+
+def assert_refused(result, wall):
+    assert (result.returncode, result.verdict, result.stdout) == (125, "sandbox_error", ""), result
+    assert result.error["wall"] == wall and result.error["remedy"], result
+    assert f"the wall '{wall}' cannot be built" in result.error["message"], result
+
+
+def assert_told(done, wall):
+    document = json.loads(done.out)
+    assert (done.returncode, document["ok"]) == (1, False), done
+    assert [name for name in WALLS if not document["walls"][name]["ok"]] == [wall], document
+    assert document["walls"][wall]["reason"] and document["walls"][wall]["remedy"], document
+
+
+@pytest.mark.parametrize("call, error, wall", REFUSED_CALLS)
+def test_a_wall_whose_call_the_kernel_refuses_is_named(call, error, wall):
+    for _ in range(5):  # it is a race who tells first: the glove why, or its end
+        assert_refused(box.run_words(lacking.refusing(call, error, places.binary(), *START)), wall)
+    assert_told(box.run_words(lacking.refusing(call, error, places.binary(), "doctor", "--json")), wall)
+
+
+def test_landlock_may_be_missing_where_it_is_allowed():
+    words = lacking.refusing("landlock_create_ruleset", "ENOSYS", places.binary(), *START[:1],
+                             "--allow-missing", "landlock", *START[1:])
+    result = box.run_words(words)
+    assert (result.verdict, result.stdout) == ("ok", "started\n"), result
+    assert not result.receipt["walls"]["landlock"] and result.receipt["walls"]["seccomp"], result
+
+
+def test_walls_without_which_there_is_no_box_cannot_be_allowed_to_miss():
+    words = [places.binary(), "exec", "--allow-missing", "all", *START[1:]]
+    assert_refused(box.run_words(lacking.refusing("seccomp", "ENOSYS", *words)), "seccomp")
+    assert_refused(box.run_words(lacking.refusing("capset", "EPERM", *words)), "caps")
+    assert_refused(box.run_words(lacking.read_only("/sys/fs/cgroup/unified", *words)), "kill")
+
+
+def test_a_tree_of_groups_that_nobody_can_write_is_the_wall_kill():
+    """The v2 tree of a hybrid machine is what kills; its controllers are elsewhere."""
+    unified = "/sys/fs/cgroup/unified"
+    assert host.hierarchies().get(unified) == "v2"
+    assert_refused(box.run_words(lacking.read_only(unified, places.binary(), *START)), "kill")
+    assert_told(box.run_words(lacking.read_only(unified, places.binary(), "doctor", "--json")), "kill")
+
+
+def mounts_of_disk(place, *words):
+    """Which of the mounts that build a box are limited file systems of the run's, counted from 1."""
+    trace = place.base / "trace"
+    done = box.run_words(["strace", "-f", "-o", str(trace), "-e", "trace=mount", *map(str, words)])
+    assert done.returncode == 0, done
+    lines = [line for line in trace.read_text().splitlines() if " mount(" in line]
+    trace.unlink()
+    return [number for number, line in enumerate(lines, 1) if "nr_inodes=7777" in line]
+
+
+def test_a_file_system_that_cannot_be_limited_is_the_wall_disk(place):
+    limits = {"GLOVEBOX_INODES": "7777"}
+    os.environ.update(limits)
+    try:
+        [number] = mounts_of_disk(place, places.binary(), *START)
+        inject = ["strace", "-f", "-o", "/dev/null", "-e", "trace=mount", "-e",
+                  f"inject=mount:error=EPERM:when={number}", str(places.binary())]
+        assert_refused(box.run_words([*inject, *START]), "disk")
+        assert_told(box.run_words([*inject, "doctor", "--json"]), "disk")
+    finally:
+        del os.environ["GLOVEBOX_INODES"]
+
+
+# ---- what an ordinary user finds ----------------------------------------------------------------
+
+def test_without_newuidmap_the_remedy_is_its_package(ordinary_user, place):
+    """Covered in a mount namespace of the command alone."""
+    empty = place.base / "empty"
+    empty.write_text("")
+    empty.chmod(0o644)
+    as_user = ["setpriv", f"--reuid={ordinary_user.uid}", f"--regid={ordinary_user.gid}", "--clear-groups",
+               str(ordinary_user.binary)]
+    with box.working_directory(ordinary_user):
+        for tool in ("/usr/bin/newuidmap", "/usr/bin/newgidmap"):
+            done = box.run_words(lacking.covered(empty, tool, *as_user, "doctor", "--json"))
+            wall = json.loads(done.out)["walls"]["uid_range"]
+            assert done.returncode == 1 and not wall["ok"], done
+            assert "newuidmap" in wall["reason"] and "apt install uidmap" in wall["remedy"], wall
+            result = box.run_words(lacking.covered(empty, tool, *as_user, *START))
+            assert_refused(result, "uid_range")
+            assert "apt install uidmap" in result.error["remedy"], result
+
+
+@contextlib.contextmanager
+def groups_of(user):
+    """A group of the user's own in each v1 tree that carries a limit; nothing was delegated."""
+    name = f"gbtest-present-{os.getpid()}"
+    made = []
+    try:
+        for tree in ("memory", "pids", "cpu", "cpuacct"):
+            folder = f"/sys/fs/cgroup/{tree}/{name}"
+            if os.path.realpath(folder) in map(os.path.realpath, made):
+                continue
+            os.mkdir(folder)
+            made.append(folder)
+            for path in (folder, f"{folder}/tasks", f"{folder}/cgroup.procs"):
+                os.chown(path, user.uid, user.gid)
+        yield made
+    finally:
+        for folder in made:
+            assert host.until(lambda folder=folder: is_gone(folder), 10), f"{folder} has groups left"
+
+
+def within_groups(made, *words):
+    """The words, started as members of the groups."""
+    joins = " ".join(f"{folder}/tasks" for folder in made)
+    return ["sh", "-c", f'for tasks in {joins}; do echo 0 >$tasks || exit 99; done; exec "$@"', "sh", *words]
+
+
+def test_limits_hold_in_the_present_group_where_it_is_the_users():
+    with user_made("present") as user, groups_of(user) as made:
+        as_user = ["setpriv", f"--reuid={user.uid}", f"--regid={user.gid}", "--clear-groups", str(user.binary)]
+        with box.working_directory(user):
+            assert json.loads(box.run_words([*as_user, "doctor", "--json"]).out)["ok"] is False
+            fit = box.run_words(within_groups(made, *as_user, "doctor", "--json"))
+            assert fit.returncode == 0 and json.loads(fit.out)["ok"], fit
+            result = box.run_words(within_groups(made, *as_user, *START))
+            assert (result.verdict, result.stdout) == ("ok", "started\n"), result
+            assert all(result.receipt["walls"].values()), result
+            for code, option, value, verdict in (
+                    ("exec perl -e '$x = q(x) x (1 << 30)'", "--memory", "64m", "memory"),
+                    ("while :; do sleep 100 & done", "--pids", "8", "pids"),
+                    ("while :; do :; done", "--cpu-time", "0.3", "cpu")):
+                words = [*as_user, "exec", "--json", option, value, "-l", "sh", "-c", code]
+                result = box.run_words(within_groups(made, *words))
+                assert (result.verdict, result.survivors) == (verdict, 0), result
 
 
 # ---- what is no wall's fault --------------------------------------------------------------------

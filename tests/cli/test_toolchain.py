@@ -251,6 +251,27 @@ def test_a_project_file_cannot_show_anything(tree, place):
     assert b"host.toolchains" in result.err and b"glovebox.yaml" in result.err, result
 
 
+@pytest.mark.parametrize("mode", [0o700, 0o750])
+def test_a_tree_in_a_home_that_is_closed_to_others(ordinary_user, mode):
+    """The tree is for everybody to read, the way to it is not: whoever may walk it can show the tree."""
+    with planted("/srv") as home:
+        tree = home / "tools"
+        tree.mkdir()
+        (home / "bin").rename(tree / "bin")
+        (home / "secret").write_text("secret\n")
+        for path in (home, home / "secret", tree, tree / "bin", tree / "bin" / "python3"):
+            os.chown(path, ordinary_user.uid, ordinary_user.gid)
+        home.chmod(mode)
+        result = box.run("x", language="python", toolchains=[tree], as_user=ordinary_user)
+        assert result.stdout == f"fake {tree}/bin/python3\n", result
+        result = box.run(f"ls -A {home}; cat {home}/secret", language="sh", toolchains=[tree],
+                         as_user=ordinary_user)
+        assert result.stdout == "tools\n", result
+        tree.chmod(0o700)
+        refused = box.run("x", language="python", toolchains=[tree], as_user=ordinary_user)
+        assert refused.returncode == 2 and str(tree) in refused.error["message"], refused
+
+
 # ---- doctor -------------------------------------------------------------------------------------
 
 def doctor(*words, path=None, **request):
@@ -288,6 +309,39 @@ def test_doctor_follows_links_into_the_tree(tree):
         text = doctor(path=f"{links}/bin:/usr/bin:/bin").out.decode()
         assert f"your PATH has another one: {links}/bin/python3" in text
         assert f"--toolchain {tree}\n" in text
+
+
+STAND_INS = [
+    (".pyenv/shims", ".pyenv/versions/3.{}.1/bin", "python3"),
+    (".rbenv/shims", ".rbenv/versions/3.{}.1/bin", "ruby"),
+    (".nodenv/shims", ".nodenv/versions/2{}.1.0/bin", "node"),
+    (".asdf/shims", ".asdf/installs/nodejs/2{}.1.0/bin", "node"),
+    (".local/share/mise/shims", ".local/share/mise/installs/python/3.{}/bin", "python3"),
+    (".cargo/bin", ".rustup/toolchains/1.{}-x86_64-unknown-linux-gnu/bin", "rustc"),
+]
+
+
+@pytest.mark.parametrize("shims, real, name", STAND_INS, ids=[row[0] for row in STAND_INS])
+def test_doctor_looks_behind_stand_ins(tree, shims, real, name):
+    """The newest version is meant, as numbers go: 12 is more than 9."""
+    (tree / shims).mkdir(parents=True)
+    program(tree / shims / name, "stand-in")
+    for version in (9, 12, 2):
+        (tree / real.format(version)).mkdir(parents=True)
+        program(tree / real.format(version) / name, f"version-{version}")
+    newest = (tree / real.format(12)).parent
+    path = f"{tree}/{shims}:/usr/bin:/bin"
+    found = {p["name"]: p for p in json.loads(doctor("--json", path=path).out)["programs"]}[name]
+    assert found["on_path"] == f"{tree}/{shims}/{name}", found
+    assert found["remedy"] == f"to use it: --toolchain {newest}", found
+    assert box.run(argv=[name], toolchains=[newest]).stdout.startswith("version-12 "), newest
+
+
+def test_doctor_knows_nothing_behind_a_stand_in_without_versions(tree):
+    (tree / ".pyenv" / "shims").mkdir(parents=True)
+    program(tree / ".pyenv" / "shims" / "python3", "stand-in")
+    found = json.loads(doctor("--json", path=f"{tree}/.pyenv/shims:/usr/bin").out)["programs"][0]
+    assert found["name"] == "python3" and found["in_box"] == "/usr/bin/python3", found
 
 
 def test_doctor_tells_of_a_program_that_only_path_has(tree):

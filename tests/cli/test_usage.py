@@ -330,6 +330,25 @@ def test_arguments_that_are_too_long(hello):
     refused(call(hello, "exec", *["--file=hello.py"] * 257, "hello.py"), "more than 256 files")
 
 
+MANY = ["x" * 127_000] * 15  # nearly what the kernel lets anybody start a program with
+
+
+@pytest.mark.parametrize("words", [
+    ["exec", "hello.py", "--", *MANY], ["exec", "--", "true", *MANY], ["exec", *MANY], ["exec", "-c", *MANY],
+    ["exec", *(word for text in MANY for word in ("--env", f"A={text}")), "hello.py"],
+    ["exec", "--file", *MANY], ["doctor", *MANY], ["config", "show", *MANY], ["config", "trust", *MANY],
+    ["version", *MANY], MANY, ["box", "run", "no-such-box", "--", *MANY], ["box", "create", *MANY],
+    ["box", *MANY], ["image", "build", *MANY],
+], ids=lambda words: " ".join(word for word in words if len(word) < 100)[:30])
+def test_nearly_two_megabytes_of_arguments_are_one_line(hello, words):
+    answer = call(hello, *words)
+    assert answer.returncode == 2, (answer.returncode, answer.stderr[:300])
+    assert answer.stdout == b"" or answer.stdout.startswith(b"{"), answer.stdout[:300]
+    lines = answer.stderr.decode().splitlines()
+    assert 1 <= len(lines) <= 2 and lines[0].startswith("glovebox: "), answer.stderr[:300]
+    assert all(len(line) < 1000 for line in lines)
+
+
 def test_code_that_is_too_long(hello):
     with open(hello.cwd / "big.py", "wb") as file:
         file.truncate((64 << 20) + 1)

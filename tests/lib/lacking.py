@@ -3,6 +3,7 @@
 
 without_namespaces() lowers a setting of the kernel in a user namespace in which every id is itself.
 refusing() has the kernel answer system calls with an errno, for the command and all that it starts.
+read_only() and covered() change a mount, for the command alone.
 """
 import errno
 
@@ -73,3 +74,17 @@ def without_namespaces(setting, value, *words):
 def refusing(call, error, *words):
     """error: the name of an errno."""
     return [PYTHON, "-c", FILTERED, str(getattr(errno, error)), CALLS[call], *map(str, words)]
+
+
+def _apart(script, *words):
+    return ["unshare", "--mount", "--propagation", "private", "sh", "-c", f'{script} && shift 2 && exec "$@"',
+            "sh", *map(str, words)]
+
+
+def read_only(mount, *words):
+    return _apart('mount -o remount,bind,ro "$1"', mount, "-", *words)
+
+
+def covered(cover, path, *words):
+    """Another file lies on the path."""
+    return _apart('mount --bind "$1" "$2"', cover, path, *words)
