@@ -3,7 +3,6 @@
 #include "cli/doctor_host.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/fd.h"
 #include "base/path.h"
 #include "box/box.h"
 #include "box/native/toolchain.h"
@@ -125,39 +123,8 @@ static void look_for_programs(struct doctor_host *host, const char *const *toolc
     }
 }
 
-/* ---- the kernel's settings ------------------------------------------------------------------ */
-
-static void look_at_kernel(struct doctor_host *host)
-{
-    static const struct {
-        const char *path;
-        char bad; /* first character of the value that is worth a note */
-        const char *note;
-    } table[] = {
-        { "/proc/sys/kernel/unprivileged_userns_clone", '0',
-          "user namespaces are for root only: sysctl -w kernel.unprivileged_userns_clone=1" },
-        { "/proc/sys/kernel/apparmor_restrict_unprivileged_userns", '1',
-          "AppArmor restricts user namespaces: sysctl -w kernel.apparmor_restrict_unprivileged_userns=0, or give glovebox a profile that allows userns" },
-        { "/proc/sys/user/max_user_namespaces", '0',
-          "user namespaces are switched off: sysctl -w user.max_user_namespaces=15000" },
-        { "/proc/sys/user/max_net_namespaces", '0',
-          "network namespaces are switched off: sysctl -w user.max_net_namespaces=15000" },
-        { "/proc/sys/kernel/kptr_restrict", '0',
-          "kernel addresses are not hidden from processes: sysctl -w kernel.kptr_restrict=1" },
-        { "/proc/sys/dev/tty/legacy_tiocsti", '1',
-          "terminals accept typed-in input (TIOCSTI); boxes cannot use it, others can: sysctl -w dev.tty.legacy_tiocsti=0" },
-    };
-    char text[64];
-
-    for (size_t i = 0; i < N_ELEMENTS(table) && host->n_notes < DOCTOR_NOTES_MAX; i++)
-        if (fd_read_text(AT_FDCWD, table[i].path, text, sizeof(text)) > 0 &&
-            text[0] == table[i].bad && (text[1] == '\n' || !text[1]))
-            (void)snprintf(host->notes[host->n_notes++], sizeof(host->notes[0]), "%s",
-                           table[i].note);
-}
-
 void doctor_host_look(struct doctor_host *host, const char *const *toolchains, char *const *env)
 {
     look_for_programs(host, toolchains, environment_get(env, "PATH"));
-    look_at_kernel(host);
+    doctor_kernel_look(host, "/proc/sys");
 }

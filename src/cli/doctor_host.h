@@ -28,6 +28,9 @@ struct doctor_host {
     size_t n_notes;
 };
 
+/* Settings of the kernel, read below that directory (/proc/sys). */
+void doctor_kernel_look(struct doctor_host *host, const char *settings);
+
 struct box_engine;
 
 /* Asks the engine, if there is one. */
