@@ -49,7 +49,9 @@ void audit_note(void *user, const struct carry_note *note)
     if (note->is_end) {
         audit->bytes_sent += note->bytes_sent;
         audit->bytes_received += note->bytes_received;
-        return;
+        /* An end that was decided here is one more decision. */
+        if (note->answer == NET_YES)
+            return;
     }
     audit->refused += note->answer != NET_YES;
     audit->connections += note->answer == NET_YES && note->error == 0 && note->port != 0;

@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "box/link.h"
+#include "box/tie.h"
 #include "egress/own.h"
 #include "egress/resolve.h"
 #include "wire/msg.h"
@@ -23,11 +24,12 @@
 /* Attempts of the kernel to reach a server that does not answer: about fifteen seconds. */
 #define SYN_ATTEMPTS 3
 
-#define PIECE 65536
+/* Each is a thread. */
+#define RESOLVES_MAX 8
 
 enum conn_state {
     CONN_FREE,
-    CONN_RESOLVING,
+    CONN_RESOLVING, /* without a resolve: it waits for its turn */
     CONN_DIALLING,
     CONN_OPEN,
 };
@@ -43,22 +45,18 @@ struct conn {
     struct net_address addresses[RESOLVE_ADDRESSES_MAX];
     size_t n_addresses;
     size_t at; /* of the one being tried */
-    int fd;
-    uint32_t in;   /* to the program; 0: ended */
-    uint32_t out;  /* from the program; 0: ended */
-    bool has_fin;  /* the program has sent all */
-    uint8_t *held; /* of the program's bytes, what the server has not taken */
-    size_t held_at;
-    size_t held_len;
-    uint64_t bytes_sent;
-    uint64_t bytes_received;
+    int fd;    /* while it is dialled */
+    struct tie tie;
 };
 
 struct carry {
     struct link *link;
     struct carry_spec spec;
+    uint64_t connections; /* made so far */
+    uint64_t bytes;       /* moved so far, both ways */
+    size_t n_resolves;    /* under way */
     struct conn conns[CARRY_CONNS_MAX];
-    struct conn *polled[LINK_SIDE_MAX]; /* whose each entry of the last poll is */
+    struct conn *polled[CARRY_CONNS_MAX]; /* whose each entry of the last poll is */
 };
 
 /* ---- telling -------------------------------------------------------------------------------- */
@@ -72,8 +70,8 @@ static void note(const struct conn *conn, enum net_answer answer, int error, boo
         .port = conn->is_lookup ? 0 : conn->port,
         .answer = answer,
         .error = error,
-        .bytes_sent = conn->bytes_sent,
-        .bytes_received = conn->bytes_received,
+        .bytes_sent = conn->tie.bytes_sent,
+        .bytes_received = conn->tie.bytes_received,
         .is_end = is_end,
     };
 
@@ -83,15 +81,13 @@ static void note(const struct conn *conn, enum net_answer answer, int error, boo
 
 static void conn_clear(struct conn *conn)
 {
-    resolve_free(conn->resolve);
-    if (conn->fd >= 0)
-        close(conn->fd);
-    if (conn->in)
-        link_channel_close(conn->carry->link, conn->in);
-    if (conn->out)
-        link_channel_close(conn->carry->link, conn->out);
-    free(conn->held);
-    *conn = (struct conn){ .carry = conn->carry, .fd = -1 };
+    if (conn->resolve) {
+        resolve_free(conn->resolve);
+        conn->carry->n_resolves--;
+    }
+    drop_fd(&conn->fd);
+    tie_close(&conn->tie);
+    *conn = (struct conn){ .carry = conn->carry, .fd = -1, .tie.fd = -1 };
 }
 
 static void tell(struct conn *conn, int error)
@@ -99,8 +95,8 @@ static void tell(struct conn *conn, int error)
     struct msg_told msg = {
         .ask = conn->ask,
         .error = (uint32_t)error,
-        .in = error ? 0 : conn->in,
-        .out = error ? 0 : conn->out,
+        .in = error ? 0 : conn->tie.in,
+        .out = error ? 0 : conn->tie.out,
     };
 
     (void)link_tell(conn->carry->link, MSG_TOLD, &msg); /* a lost link is told by whoever waits */
@@ -120,100 +116,42 @@ static void fail(struct conn *conn, int error)
     conn_clear(conn);
 }
 
-/* ---- both directions ------------------------------------------------------------------------ */
+/* ---- ends ----------------------------------------------------------------------------------- */
 
-static void end_if_over(struct conn *conn)
+static void on_over(void *user)
 {
-    if (conn->in || conn->out || conn->held_len)
-        return;
+    struct conn *conn = user;
+
     note(conn, NET_YES, 0, true);
     conn_clear(conn);
 }
 
-/* The server is gone: the program is told in both directions. */
-static void server_lost(struct conn *conn, int error)
+/* The server is gone, or is to be: the program is told in both directions. */
+static void cut_off(struct conn *conn, enum net_answer answer, int error)
 {
     struct msg_hang_up msg = { .ask = conn->ask };
 
     (void)link_tell(conn->carry->link, MSG_HANG_UP, &msg);
-    note(conn, NET_YES, error, true);
+    note(conn, answer, error, true);
     conn_clear(conn);
 }
 
-/* Gives the server what it takes of what is held. */
-static int send_held(struct conn *conn)
+/* A box that has had its bytes has no network any more. */
+static void end_all(struct carry *carry)
 {
-    while (conn->held_len > 0) {
-        ssize_t n =
-            send(conn->fd, conn->held + conn->held_at, conn->held_len, MSG_DONTWAIT | MSG_NOSIGNAL);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return errno == EAGAIN ? 0 : -errno;
-        conn->held_at += (size_t)n;
-        conn->held_len -= (size_t)n;
-        conn->bytes_sent += (uint64_t)n;
-        (void)link_channel_pay(conn->carry->link, conn->out, (size_t)n);
-    }
-    conn->held_at = 0;
-    if (conn->has_fin && conn->out) {
-        (void)shutdown(conn->fd, SHUT_WR);
-        link_channel_close(conn->carry->link, conn->out);
-        conn->out = 0;
-    }
-    return 0;
+    for (size_t i = 0; i < CARRY_CONNS_MAX; i++)
+        if (carry->conns[i].state == CONN_OPEN)
+            cut_off(&carry->conns[i], NET_OVER_BYTES, 0);
 }
 
-/* Never more than the credit that was given, which is paid back only as the server takes it. */
-static void on_data(void *user, const uint8_t *bytes, size_t len)
+static enum net_answer has_left(const struct carry *carry)
 {
-    struct conn *conn = user;
+    const struct carry_caps *caps = &carry->spec.caps;
 
-    if (conn->held_at > 0) {
-        memmove(conn->held, conn->held + conn->held_at, conn->held_len);
-        conn->held_at = 0;
-    }
-    memcpy(conn->held + conn->held_len, bytes, len);
-    conn->held_len += len;
-    (void)send_held(conn); /* what fails here fails again where it is waited for */
-}
-
-static void on_fin(void *user)
-{
-    struct conn *conn = user;
-
-    conn->has_fin = true;
-    (void)send_held(conn);
-    end_if_over(conn);
-}
-
-static const struct channel_ops ops = { .data = on_data, .fin = on_fin };
-
-static void receive(struct conn *conn)
-{
-    uint8_t piece[PIECE];
-    struct link *link = conn->carry->link;
-    size_t room = link_channel_room(link, conn->in);
-    ssize_t n;
-
-    /* Nothing asked for is nothing read, and no end. */
-    if (room == 0)
-        return;
-    n = recv(conn->fd, piece, room < sizeof(piece) ? room : sizeof(piece), MSG_DONTWAIT);
-    if (n < 0 && (errno == EAGAIN || errno == EINTR))
-        return;
-    if (n < 0) {
-        server_lost(conn, errno);
-        return;
-    }
-    conn->bytes_received += (uint64_t)n;
-    (void)link_channel_send(link, conn->in, piece, (size_t)n, n == 0);
-    if (n > 0)
-        return;
-    link_channel_close(link, conn->in);
-    conn->in = 0;
-    end_if_over(conn);
+    if (caps->bytes && carry->bytes >= caps->bytes)
+        return NET_OVER_BYTES;
+    return caps->connections && carry->connections >= caps->connections ? NET_OVER_CONNECTIONS
+                                                                        : NET_YES;
 }
 
 /* ---- dialling ------------------------------------------------------------------------------- */
@@ -277,6 +215,8 @@ static void dial_from(struct conn *conn)
 
         if (answer == NET_YES && is_own(conn))
             answer = NET_OWN;
+        if (answer == NET_YES)
+            answer = has_left(conn->carry);
         if (answer != NET_YES) {
             refuse(conn, answer);
             return;
@@ -304,7 +244,6 @@ static void dial_failed(struct conn *conn, int error)
 
 static void dialled(struct conn *conn)
 {
-    struct link *link = conn->carry->link;
     int error = 0;
     socklen_t len = sizeof(error);
 
@@ -312,15 +251,14 @@ static void dialled(struct conn *conn)
         dial_failed(conn, error ? error : errno);
         return;
     }
-    conn->held = malloc(WIRE_CREDIT_START);
-    conn->in = link_channel_open(link, NULL, conn);
-    conn->out = link_channel_open(link, &ops, conn);
-    if (!conn->held || !conn->in || !conn->out) {
+    conn->tie = (struct tie){ .count = &conn->carry->bytes, .over = on_over, .user = conn };
+    if (tie_open(&conn->tie, conn->carry->link, conn->fd) < 0) {
         fail(conn, ENOBUFS);
         return;
     }
-    link_channel_hold(link, conn->out);
+    conn->fd = -1;
     conn->state = CONN_OPEN;
+    conn->carry->connections++;
     note(conn, NET_YES, 0, false);
     tell(conn, 0);
 }
@@ -333,6 +271,7 @@ static void resolved(struct conn *conn)
 
     resolve_free(conn->resolve);
     conn->resolve = NULL;
+    conn->carry->n_resolves--;
     if (r < 0) {
         fail(conn, -r);
     } else if (conn->is_lookup) {
@@ -346,11 +285,25 @@ static void resolved(struct conn *conn)
 
 static void begin_resolve(struct conn *conn)
 {
-    int r = resolve_begin(conn->name, &conn->resolve);
+    struct carry *carry = conn->carry;
+    int r;
 
     conn->state = CONN_RESOLVING;
+    if (carry->n_resolves == RESOLVES_MAX)
+        return;
+    r = resolve_begin(conn->name, &conn->resolve);
     if (r < 0)
         fail(conn, -r);
+    else
+        carry->n_resolves++;
+}
+
+/* Somebody's turn has come. */
+static void resolve_more(struct carry *carry)
+{
+    for (size_t i = 0; i < CARRY_CONNS_MAX && carry->n_resolves < RESOLVES_MAX; i++)
+        if (carry->conns[i].state == CONN_RESOLVING && !carry->conns[i].resolve)
+            begin_resolve(&carry->conns[i]);
 }
 
 /* ---- questions ------------------------------------------------------------------------------ */
@@ -424,33 +377,41 @@ static void on_hung_up(struct carry *carry, const struct msg_hung_up *msg)
         struct conn *conn = &carry->conns[i];
 
         if (conn->state == CONN_OPEN && conn->ask == msg->ask) {
-            server_lost(conn, 0);
+            cut_off(conn, NET_YES, 0);
             return;
         }
     }
 }
 
-static void on_ask(void *user, uint8_t type, const void *msg)
+static void ask(struct carry *carry, uint8_t type, const void *msg)
 {
-    struct carry *carry = user;
-    uint32_t ask;
+    uint32_t number;
     struct conn *conn;
     struct msg_told busy = { .error = EAGAIN };
 
-    if (type == MSG_HUNG_UP) {
-        on_hung_up(carry, msg);
-        return;
-    }
-    memcpy(&ask, msg, sizeof(ask)); /* the first field of both */
-    conn = conn_new(carry, ask);
+    memcpy(&number, msg, sizeof(number)); /* the first field of both */
+    conn = conn_new(carry, number);
     if (!conn) {
-        busy.ask = ask;
+        busy.ask = number;
         (void)link_tell(carry->link, MSG_TOLD, &busy);
     } else if (type == MSG_LOOKUP) {
         on_lookup(carry, msg, conn);
     } else {
         on_connect(carry, msg, conn);
     }
+}
+
+static bool on_ask(void *user, uint8_t type, const void *msg)
+{
+    const struct msg_hung_up *end = msg;
+
+    if (type == MSG_DIALLED || (type == MSG_HUNG_UP && end->ask & DIAL_ASK))
+        return false;
+    if (type == MSG_HUNG_UP)
+        on_hung_up(user, msg);
+    else
+        ask(user, type, msg);
+    return true;
 }
 
 /* ---- waiting -------------------------------------------------------------------------------- */
@@ -463,14 +424,8 @@ static struct pollfd wish_of(const struct conn *conn)
         wish = (struct pollfd){ .fd = resolve_fd(conn->resolve), .events = POLLIN };
     if (conn->state == CONN_DIALLING)
         wish = (struct pollfd){ .fd = conn->fd, .events = POLLOUT };
-    if (conn->state == CONN_OPEN) {
-        bool has_room = conn->in && link_channel_room(conn->carry->link, conn->in) > 0;
-
-        wish = (struct pollfd){
-            .fd = has_room || conn->held_len ? conn->fd : -1,
-            .events = (short)((has_room ? POLLIN : 0) | (conn->held_len ? POLLOUT : 0)),
-        };
-    }
+    if (conn->state == CONN_OPEN)
+        wish = tie_wish(&conn->tie);
     return wish;
 }
 
@@ -479,6 +434,8 @@ static size_t polls(void *user, struct pollfd *fds, size_t max)
     struct carry *carry = user;
     size_t n = 0;
 
+    if (has_left(carry) == NET_OVER_BYTES)
+        end_all(carry);
     for (size_t i = 0; i < CARRY_CONNS_MAX && n < max; i++) {
         struct pollfd wish = { .fd = -1 };
 
@@ -494,16 +451,10 @@ static size_t polls(void *user, struct pollfd *fds, size_t max)
 
 static void serve_open(struct conn *conn, short revents)
 {
-    int r = revents & (POLLOUT | POLLERR | POLLHUP) ? send_held(conn) : 0;
+    int r = tie_serve(&conn->tie, revents);
 
-    if (r < 0) {
-        server_lost(conn, -r);
-        return;
-    }
-    if (conn->in && revents & (POLLIN | POLLERR | POLLHUP))
-        receive(conn);
-    else
-        end_if_over(conn);
+    if (r < 0)
+        cut_off(conn, NET_YES, -r);
 }
 
 static void served(void *user, const struct pollfd *fds, size_t n)
@@ -522,30 +473,29 @@ static void served(void *user, const struct pollfd *fds, size_t n)
         else if (conn->state == CONN_OPEN)
             serve_open(conn, fds[i].revents);
     }
+    resolve_more(carry);
 }
 
 int carry_new(struct link *link, const struct carry_spec *spec, struct carry **ret,
               struct gb_err *err)
 {
     struct carry *carry = calloc(1, sizeof(*carry));
-    struct link_side side = { .polls = polls, .served = served, .user = carry };
+    struct link_side side = { .ask = on_ask, .polls = polls, .served = served, .user = carry };
 
-    if (!carry)
+    if (!carry || link_add_side(link, &side) < 0) {
+        free(carry);
         return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for a network");
+    }
     carry->link = link;
     carry->spec = *spec;
     for (size_t i = 0; i < CARRY_CONNS_MAX; i++)
-        carry->conns[i] = (struct conn){ .carry = carry, .fd = -1 };
-    link_on_ask(link, on_ask, carry);
-    link_set_side(link, &side);
+        carry->conns[i] = (struct conn){ .carry = carry, .fd = -1, .tie.fd = -1 };
     *ret = carry;
     return 0;
 }
 
 void carry_free(struct carry *carry)
 {
-    struct link_side none = { 0 };
-
     if (!carry)
         return;
     for (size_t i = 0; i < CARRY_CONNS_MAX; i++) {
@@ -554,7 +504,6 @@ void carry_free(struct carry *carry)
         if (carry->conns[i].state != CONN_FREE)
             conn_clear(&carry->conns[i]);
     }
-    link_on_ask(carry->link, NULL, NULL);
-    link_set_side(carry->link, &none);
+    link_drop_side(carry->link, carry);
     free(carry);
 }

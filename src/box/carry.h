@@ -14,6 +14,7 @@
  *  2. Bytes that wait here for a slow server are bounded by the glove's credit, those for a slow
  *     program by the room of its channel.
  *  3. Every decision is told to note(), once.
+ *  4. Look-ups under way are bounded; more wait for their turn.
  */
 #pragma once
 
@@ -40,10 +41,17 @@ struct carry_note {
     bool is_end;
 };
 
+/* What a box may take of it in all; 0: as much as it wants. */
+struct carry_caps {
+    uint64_t connections;
+    uint64_t bytes; /* both ways together */
+};
+
 struct carry_spec {
     const struct net_policy *policy;                         /* must live as long as the carry */
     void (*note)(void *user, const struct carry_note *note); /* may be NULL */
     void *user;
+    struct carry_caps caps;
 };
 
 /* Takes the link's questions over. */

@@ -15,3 +15,7 @@ typedef void detached_body(void *user, int told_fd, int r);
 /* Starts it and reads the size bytes that it tells.  The caller must have no other threads.
  * -EPIPE: it ended before it had told. */
 int detached_start(const char *name, detached_body *body, void *user, void *ret_told, size_t size);
+
+/* The same with descriptors of the maker's that stay open in it: n of them, 64 at most. */
+int detached_start_with(const char *name, detached_body *body, void *user, const int *fds, size_t n,
+                        void *ret_told, size_t size);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "box/kept_record.h"
+#include "box/switchboard.h"
 
 #define BOXES_MAX   4096
 #define RECORD_FILE "box.json"
@@ -32,6 +34,8 @@
 #define LOCK_FILE   ".lock"
 #define BACKLOG     64
 #define CONNECT_S   10
+
+#define SWITCHBOARD_END_MS 5000
 
 /* ---- the directory -------------------------------------------------------------------------- */
 
@@ -182,14 +186,50 @@ static uint64_t wall_clock_ms(void)
     return clock_ns_of(now) / NS_PER_MS;
 }
 
+/* A record of it has strings of its own. */
+enum {
+    TEXT_USER,
+    TEXT_IMAGE,
+    TEXT_WORKDIR,
+    TEXT_RULES,
+    TEXT_PORTS,
+    N_TEXTS,
+};
+
+struct texts {
+    char *all[N_TEXTS];
+};
+
+static void texts_clear(struct texts *texts)
+{
+    for (size_t i = 0; i < N_TEXTS; i++)
+        free(texts->all[i]);
+}
+
+static int texts_copy(const struct kept_spec *spec, struct texts *ret)
+{
+    const char *const from[N_TEXTS] = { spec->user, spec->image, spec->workdir, spec->net_rules,
+                                        spec->ports };
+
+    for (size_t i = 0; i < N_TEXTS; i++) {
+        ret->all[i] = from[i] ? strdup(from[i]) : NULL;
+        if (from[i] && !ret->all[i])
+            return -ENOMEM;
+    }
+    return 0;
+}
+
 /* Borrowed strings: only to be written. */
 static struct kept record_of(const struct kept_spec *spec, const struct box *box, const char *id,
-                             char *texts[3])
+                             const struct texts *texts)
 {
     struct kept kept = {
-        .user = texts[0],
-        .image = texts[1],
-        .workdir = texts[2],
+        .user = texts->all[TEXT_USER],
+        .image = texts->all[TEXT_IMAGE],
+        .workdir = texts->all[TEXT_WORKDIR],
+        .net_rules = texts->all[TEXT_RULES],
+        .net_caps = spec->net_caps,
+        .ports = texts->all[TEXT_PORTS],
         .created_ms = wall_clock_ms(),
         .ttl_ms = spec->ttl_ms,
         .box = { .receipt = *box_receipt(box), .path = box_path(box) },
@@ -224,19 +264,17 @@ int kept_make(const struct kept_spec *spec, struct box *box, char id[static ID_S
               struct gb_err *err)
 {
     cleanup_close int boxes = boxes_open(spec->state_dir, true, err);
-    cleanup_free char *user = spec->user ? strdup(spec->user) : NULL;
-    cleanup_free char *image = strdup(spec->image);
-    cleanup_free char *workdir = strdup(spec->workdir);
+    cleanup_with(texts_clear) struct texts texts = { 0 };
     char temp[sizeof(NEW_PREFIX) + ID_SIZE];
     struct kept kept;
     int r;
 
     if (boxes < 0)
         return boxes;
-    if (!image || !workdir || (spec->user && !user))
+    if (texts_copy(spec, &texts) < 0)
         return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for a box");
     (void)snprintf(temp, sizeof(temp), NEW_PREFIX "%s", id);
-    kept = record_of(spec, box, id, (char *[]){ user, image, workdir });
+    kept = record_of(spec, box, id, &texts);
     r = make_in(boxes, temp, id, &kept, box, err);
     if (r < 0) {
         box_dir_remove(boxes, temp);
@@ -488,11 +526,31 @@ int kept_attach(const char *state_dir, const struct kept *kept, struct box **ret
     return fd < 0 ? fd : box_attach(&kept->box, fd, ret, ret_news, err);
 }
 
+/* Its network goes with it; its ports are free when this returns. */
+static void await_switchboard(int pidfd)
+{
+    struct pollfd end = { .fd = pidfd, .events = POLLIN };
+
+    (void)poll(&end, pidfd >= 0, SWITCHBOARD_END_MS);
+}
+
 int kept_remove(const char *state_dir, const struct kept *kept, uint32_t *ret, struct gb_err *err)
 {
-    int fd = connect_to(state_dir, kept, err);
+    struct gb_err ignored = { 0 };
+    cleanup_close int dir =
+        kept->net_rules || kept->ports ? kept_dir(state_dir, kept, &ignored) : -1;
+    cleanup_close int pidfd = -1;
+    int fd;
+    int r;
 
-    return fd < 0 ? fd : box_unkeep(fd, ret, err);
+    if (dir >= 0)
+        (void)switchboard_lives(dir, &pidfd);
+    fd = connect_to(state_dir, kept, err);
+    if (fd < 0)
+        return fd;
+    r = box_unkeep(fd, ret, err);
+    await_switchboard(pidfd);
+    return r;
 }
 
 int kept_lock(const char *state_dir, struct gb_err *err)

@@ -4,6 +4,7 @@
  *    STATE/boxes/b_…/box.json   what it is
  *                    socket     where its keeper is reached
  *                    runs/      what its runs wrote (run/kept_log.h)
+ *                    network.*  of one with rules or ports (box/switchboard.h, box/net_log.h)
  *
  * All is of this user alone (0700).  A box is there while its keeper answers; the directory of one
  * that does not is removed by whoever comes across it.  A directory is made under a name that
@@ -17,6 +18,7 @@
 
 #include "base/id.h"
 #include "box/box.h"
+#include "box/carry.h"
 
 struct gb_err;
 
@@ -30,6 +32,9 @@ struct kept {
     char *workdir;       /* where its runs begin */
     uint64_t created_ms; /* by the wall clock */
     uint64_t ttl_ms;     /* 0: for ever */
+    char *net_rules;     /* what it may reach (egress/policy.h); NULL: nothing */
+    struct carry_caps net_caps;
+    char *ports; /* of the host that lead to it (box/port.h), with commas; NULL: none */
     struct box_kept box;
     char *path; /* what box points to */
 };
@@ -44,6 +49,9 @@ struct kept_spec {
     const char *image;
     const char *workdir;
     uint64_t ttl_ms;
+    const char *net_rules; /* NULL: nothing */
+    struct carry_caps net_caps;
+    const char *ports; /* as in the record: those that are listened on.  NULL: none */
 };
 
 /* Gives the box to a keeper, under an id that nobody has.  box_close() is owed in both cases. */

@@ -6,12 +6,19 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/err.h"
 #include "base/fd.h"
 #include "box/box.h"
+#include "box/carry.h"
 #include "box/detached.h"
 #include "box/hold.h"
 #include "box/kept.h"
+#include "box/port.h"
+#include "box/switchboard.h"
+
+#define PORTS_TEXT_MAX ((size_t)BOX_PORTS_MAX * 64)
 
 /* What the holder tells its maker, once. */
 struct birth {
@@ -84,8 +91,8 @@ static int open_held(const struct box_spec *spec, const struct kept_spec *kept,
     return 0;
 }
 
-int kept_open(const struct box_spec *spec, const struct kept_spec *kept,
-              char ret_id[static ID_SIZE], struct gb_err *err)
+static int open_box(const struct box_spec *spec, const struct kept_spec *kept,
+                    char ret_id[static ID_SIZE], struct gb_err *err)
 {
     const struct box_ops *ops = box_backend(spec->backend, err);
     struct box *box = NULL;
@@ -98,4 +105,75 @@ int kept_open(const struct box_spec *spec, const struct kept_spec *kept,
     r = open_and_keep(spec, kept, &box, ret_id, err);
     (void)box_close(box);
     return r;
+}
+
+/* ---- with a network -------------------------------------------------------------------------- */
+
+/* A box whose network cannot be served is none. */
+static int add_switchboard(const struct kept_spec *spec, const char *id, const struct port *ports,
+                           size_t n_ports, struct gb_err *err)
+{
+    cleanup_kept struct kept kept = { 0 };
+    struct gb_err ignored = { 0 };
+    uint32_t survivors;
+    int r = kept_find(spec->state_dir, id, &kept, err);
+
+    if (r < 0)
+        return r;
+    r = switchboard_start(spec->state_dir, &kept, ports, n_ports, err);
+    if (r < 0)
+        (void)kept_remove(spec->state_dir, &kept, &survivors, &ignored);
+    return r;
+}
+
+static int open_with(const struct box_spec *wish, const struct kept_spec *wanted,
+                     const struct port *ports, size_t n_ports, char ret_id[static ID_SIZE],
+                     struct gb_err *err)
+{
+    cleanup_with(net_policy_clear) struct net_policy policy = { 0 };
+    cleanup_buf struct buf texts = BUF_INIT(PORTS_TEXT_MAX);
+    struct kept_spec kept = *wanted;
+    struct box_spec spec = *wish;
+    struct carry_spec net = { .policy = &policy };
+    int r = kept.net_rules ? net_policy_parse(kept.net_rules, &policy, err) : 0;
+
+    for (size_t i = 0; i < n_ports; i++) {
+        if (i > 0)
+            (void)buf_putc(&texts, ',');
+        port_put(&ports[i], &texts);
+    }
+    if (policy.mode == NET_NONE)
+        kept.net_rules = NULL;
+    else
+        spec.net = &net;
+    if (r == 0 && n_ports > 0)
+        kept.ports = texts.data;
+    if (r == 0)
+        r = open_box(&spec, &kept, ret_id, err);
+    if (r == 0 && (kept.net_rules || kept.ports))
+        r = add_switchboard(&kept, ret_id, ports, n_ports, err);
+    return r;
+}
+
+/* What listens does so before there is a box: a port that cannot be had costs nothing. */
+int kept_open_ports(const struct box_spec *spec, const struct kept_spec *kept, struct port *ports,
+                    size_t n_ports, char ret_id[static ID_SIZE], struct gb_err *err)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < n_ports; i++)
+        ports[i].fd = -1;
+    for (size_t i = 0; r == 0 && i < n_ports; i++)
+        r = port_listen(&ports[i], err);
+    if (r == 0)
+        r = open_with(spec, kept, ports, n_ports, ret_id, err);
+    for (size_t i = 0; i < n_ports; i++)
+        drop_fd(&ports[i].fd);
+    return r;
+}
+
+int kept_open(const struct box_spec *spec, const struct kept_spec *kept,
+              char ret_id[static ID_SIZE], struct gb_err *err)
+{
+    return kept_open_ports(spec, kept, NULL, 0, ret_id, err);
 }

@@ -2,16 +2,25 @@
 /* box/kept_open.h - a new box that lives on, whichever process keeps it.
  *
  * A backend that keeps its boxes by itself gets the box handed over.  For the others a process of
- * ours is forked off, which makes the box and holds it (box/hold.h); so the caller must have no
- * other threads then.
+ * ours is forked off, which makes the box and holds it (box/hold.h).  One with rules for its
+ * network, or ports, gets a switchboard besides (box/switchboard.h): the rules are in `kept`, not
+ * in the spec, and ports[i].host is filled in.  The caller must have no other threads.  What fails
+ * leaves nothing behind.
  */
 #pragma once
+
+#include <stddef.h>
 
 #include "base/id.h"
 
 struct box_spec;
 struct gb_err;
 struct kept_spec;
+struct port;
 
 int kept_open(const struct box_spec *spec, const struct kept_spec *kept,
               char ret_id[static ID_SIZE], struct gb_err *err);
+
+/* The same with ports, whose texts in the record are made here. */
+int kept_open_ports(const struct box_spec *spec, const struct kept_spec *kept, struct port *ports,
+                    size_t n_ports, char ret_id[static ID_SIZE], struct gb_err *err);

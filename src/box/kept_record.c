@@ -27,6 +27,10 @@ struct record {
     char *groups;
     char *accounting;
     char *path;
+    char *net_rules;
+    char *ports;
+    uint64_t net_connections;
+    uint64_t net_bytes;
     uint64_t created_ms;
     uint64_t ttl_ms;
     uint64_t landlock;
@@ -47,6 +51,10 @@ static const struct bind_field fields[] = {
     { "groups", BIND_STR, AT(groups) },
     { "accounting", BIND_STR, AT(accounting), BIND_REQUIRED },
     { "path", BIND_STR, AT(path), BIND_REQUIRED },
+    { "net_rules", BIND_STR, AT(net_rules) },
+    { "ports", BIND_STR, AT(ports) },
+    { "net_connections", BIND_U64, AT(net_connections) },
+    { "net_bytes", BIND_U64, AT(net_bytes) },
     { "created_ms", BIND_U64, AT(created_ms), BIND_REQUIRED },
     { "ttl_ms", BIND_U64, AT(ttl_ms), BIND_REQUIRED },
     { "landlock", BIND_U64, AT(landlock), BIND_REQUIRED },
@@ -73,6 +81,10 @@ static struct record record_of(const struct kept *kept, char *id, char *walls)
         .image = kept->image,
         .workdir = kept->workdir,
         .walls = walls,
+        .net_rules = kept->net_rules,
+        .ports = kept->ports,
+        .net_connections = kept->net_caps.connections,
+        .net_bytes = kept->net_caps.bytes,
         .created_ms = kept->created_ms,
         .ttl_ms = kept->ttl_ms,
         .landlock = receipt->landlock,
@@ -121,8 +133,8 @@ int kept_record_write(const struct kept *kept, struct buf *ret)
 /* The words of receipts, which outlive every record. */
 static const char *word_of(const char *text)
 {
-    static const char *const words[] = { "none", "bridge", "host", "default",
-                                         "v1",   "v2",     "run",  "box" };
+    static const char *const words[] = { "none",    "bridge", "host", "transparent", "proxy",
+                                         "default", "v1",     "v2",   "run",         "box" };
 
     for (size_t i = 0; i < N_ELEMENTS(words); i++)
         if (strcmp(words[i], text) == 0)
@@ -165,6 +177,9 @@ int kept_record_read(const char *text, size_t len, struct kept *ret, struct gb_e
             .image = take_ptr(record.image),
             .workdir = take_ptr(record.workdir),
             .path = take_ptr(record.path),
+            .net_rules = take_ptr(record.net_rules),
+            .net_caps = { record.net_connections, record.net_bytes },
+            .ports = take_ptr(record.ports),
             .created_ms = record.created_ms,
             .ttl_ms = record.ttl_ms,
             .box.receipt = receipt,
@@ -181,5 +196,7 @@ void kept_clear(struct kept *kept)
     free(kept->image);
     free(kept->workdir);
     free(kept->path);
+    free(kept->net_rules);
+    free(kept->ports);
     *kept = (struct kept){ 0 };
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* box/link.c - the host's end of the connection to a glove. */
-#include "box/link.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -12,79 +10,19 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/fd.h"
-#include "wire/msg.h"
+#include "box/link_parts.h"
 
-/* Of runs and files; and two for each connection of its programs. */
-#define CHANNELS_MAX (64 + 2 * 256)
-#define REQUESTS_MAX 32
-#define EXTRA_MAX    6
+#define EXTRA_MAX 6
 
 /* Of what a glove that has ended had said: answers are few and short. */
 #define LAST_READS_MAX 16
 
 /* How long the glove may leave what was sent to it unread, when descriptors have to follow. */
 #define SEND_MS 10000
-
-/* The glove may be behind by this much before it is told; saves a frame for each frame. */
-#define CREDIT_BATCH (WIRE_CREDIT_START / 4)
-
-struct channel {
-    uint32_t number; /* 0: free */
-    int sink_fd;     /* -1: none */
-    const struct channel_ops *ops;
-    void *user;
-    bool is_finished;    /* FIN has come */
-    bool is_held;        /* its owner pays */
-    uint64_t credit_in;  /* bytes that may still come */
-    uint64_t owed;       /* taken, credit not yet given back */
-    uint64_t credit_out; /* bytes that may still go */
-};
-
-/* A frame whose payload is on its way from the link into a pipe. */
-struct passage {
-    struct channel *channel; /* NULL: none, or it was closed */
-    size_t left;             /* still to go into the pipe */
-    size_t drop;             /* still to be read and thrown away, behind that */
-    bool is_last;
-    bool is_blocked; /* the pipe is full: it is waited for, not the link */
-};
-
-struct request {
-    uint32_t seq; /* 0: free */
-    bool is_answered;
-    int code; /* 0 or -errno */
-    uint32_t step;
-    uint64_t value;
-};
-
-struct link {
-    int fd;
-    int lost; /* 0 or the negative errno it was lost with */
-    const char *why;
-    uint32_t next_seq;
-    uint32_t next_channel;
-    uint64_t nonce;
-    bool has_hello;
-    struct channel channels[CHANNELS_MAX];
-    struct request requests[REQUESTS_MAX];
-    size_t n_sinks;
-    struct passage passage;
-    void (*exited)(void *user, const struct msg_exit *exit);
-    void *exit_user;
-    void (*ask)(void *user, uint8_t type, const void *msg);
-    void *ask_user;
-    struct link_side side;
-    struct msg_counts counts; /* the last that came */
-    struct buf out;           /* frames not yet taken by the socket, from out_at on */
-    size_t out_at;
-    uint8_t frame[WIRE_FRAME_MAX];
-    struct wire_reader reader;
-};
 
 int link_new(int fd, struct link **ret, struct gb_err *err)
 {
@@ -123,7 +61,7 @@ bool link_is_lost(const struct link *link)
     return link->lost != 0;
 }
 
-static int lose(struct link *link, int code, const char *why)
+int link_lose(struct link *link, int code, const char *why)
 {
     if (!link->lost) {
         link->lost = code;
@@ -139,8 +77,7 @@ static int lost_error(const struct link *link, struct gb_err *err)
 
 /* ---- sending -------------------------------------------------------------------------------- */
 
-/* Gives the socket what it takes. */
-static int flush(struct link *link)
+int link_flush(struct link *link)
 {
     while (link->out_at < link->out.len) {
         ssize_t n = send(link->fd, link->out.data + link->out_at, link->out.len - link->out_at,
@@ -151,7 +88,7 @@ static int flush(struct link *link)
         if (n < 0 && errno == EAGAIN)
             return 0;
         if (n < 0)
-            return lose(link, -errno, "the glove has ended");
+            return link_lose(link, -errno, "the glove has ended");
         link->out_at += (size_t)n;
     }
     buf_reset(&link->out);
@@ -159,7 +96,7 @@ static int flush(struct link *link)
     return 0;
 }
 
-static size_t queued(const struct link *link)
+size_t link_queued(const struct link *link)
 {
     return link->out.len - link->out_at;
 }
@@ -168,7 +105,7 @@ static size_t queued(const struct link *link)
  * by what has ever gone through. */
 static void queue_compact(struct link *link)
 {
-    size_t left = queued(link);
+    size_t left = link_queued(link);
 
     if (link->out_at == 0 || link->out_at < left)
         return;
@@ -179,14 +116,13 @@ static void queue_compact(struct link *link)
 
 static int queue_frame(struct link *link, size_t len)
 {
-    if (queued(link) + len > LINK_QUEUE_MAX)
+    if (link_queued(link) + len > LINK_QUEUE_MAX)
         return -EAGAIN;
     queue_compact(link);
     return buf_add(&link->out, link->frame, len);
 }
 
-static int queue_msg(struct link *link, uint8_t type, uint32_t channel, uint8_t flags,
-                     const void *msg)
+int link_queue(struct link *link, uint8_t type, uint32_t channel, uint8_t flags, const void *msg)
 {
     int len = msg_encode(type, channel, flags, msg, link->frame, sizeof(link->frame));
 
@@ -207,280 +143,17 @@ static int send_with_fds(struct link *link, size_t len, const int *fds, size_t n
     ssize_t n = -EAGAIN;
 
     while (n == -EAGAIN) {
-        if (flush(link) < 0)
+        if (link_flush(link) < 0)
             return link->lost;
-        if (queued(link) == 0)
+        if (link_queued(link) == 0)
             n = fd_send(link->fd, link->frame, len, fds, n_fds, MSG_DONTWAIT);
         if (n == -EAGAIN && !await_room(link, deadline_ns))
-            return lose(link, -ETIMEDOUT, "the glove reads no more");
+            return link_lose(link, -ETIMEDOUT, "the glove reads no more");
     }
     if (n < 0)
-        return lose(link, (int)n, "the glove has ended");
+        return link_lose(link, (int)n, "the glove has ended");
     if ((size_t)n < len)
         return buf_add(&link->out, link->frame + n, len - (size_t)n);
-    return 0;
-}
-
-/* ---- channels ------------------------------------------------------------------------------- */
-
-static struct channel *channel_of(struct link *link, uint32_t number)
-{
-    for (size_t i = 0; number && i < CHANNELS_MAX; i++)
-        if (link->channels[i].number == number)
-            return &link->channels[i];
-    return NULL;
-}
-
-uint32_t link_channel_open(struct link *link, const struct channel_ops *ops, void *user)
-{
-    for (size_t i = 0; i < CHANNELS_MAX; i++) {
-        struct channel *channel = &link->channels[i];
-
-        if (channel->number)
-            continue;
-        *channel = (struct channel){
-            .number = link->next_channel,
-            .sink_fd = -1,
-            .ops = ops,
-            .user = user,
-            .credit_in = WIRE_CREDIT_START,
-            .credit_out = WIRE_CREDIT_START,
-        };
-        link->next_channel += 2;
-        return channel->number;
-    }
-    return 0;
-}
-
-void link_channel_close(struct link *link, uint32_t number)
-{
-    struct channel *channel = channel_of(link, number);
-
-    if (!channel)
-        return;
-    if (channel->sink_fd >= 0)
-        link->n_sinks--;
-    /* The rest of a frame on its way is nobody's: neither the pipe's nor the next channel's. */
-    if (link->passage.channel == channel)
-        link->passage = (struct passage){ .drop = link->passage.left + link->passage.drop };
-    channel->number = 0;
-}
-
-void link_channel_sink(struct link *link, uint32_t number, int pipe_fd)
-{
-    struct channel *channel = channel_of(link, number);
-
-    if (channel && channel->sink_fd < 0) {
-        channel->sink_fd = pipe_fd;
-        link->n_sinks++;
-    }
-}
-
-void link_channel_hold(struct link *link, uint32_t number)
-{
-    struct channel *channel = channel_of(link, number);
-
-    if (channel)
-        channel->is_held = true;
-}
-
-size_t link_channel_room(const struct link *link, uint32_t number)
-{
-    for (size_t i = 0; number && i < CHANNELS_MAX; i++) {
-        const struct channel *channel = &link->channels[i];
-        size_t room = LINK_QUEUE_MAX / 2;
-
-        if (channel->number != number)
-            continue;
-        room = queued(link) < room ? room - queued(link) : 0;
-        return channel->credit_out < room ? (size_t)channel->credit_out : room;
-    }
-    return 0;
-}
-
-int link_channel_send(struct link *link, uint32_t number, const void *bytes, size_t len, bool fin)
-{
-    struct channel *channel = channel_of(link, number);
-    const uint8_t *at = bytes;
-
-    if (!channel || len > channel->credit_out)
-        return -EINVAL;
-    do {
-        size_t n = len < WIRE_PAYLOAD_MAX ? len : WIRE_PAYLOAD_MAX;
-        struct msg_data data = { .bytes = { .size = (uint32_t)n, .bytes = at } };
-        int r = queue_msg(link, MSG_DATA, number, fin && n == len ? WIRE_FLAG_FIN : 0, &data);
-
-        if (r < 0)
-            return r;
-        channel->credit_out -= n;
-        at = n ? at + n : at;
-        len -= n;
-    } while (len > 0);
-    return flush(link);
-}
-
-static int give_credit(struct link *link, struct channel *channel)
-{
-    struct msg_credit credit = { .bytes = (uint32_t)channel->owed };
-
-    if (channel->owed < CREDIT_BATCH || channel->is_finished)
-        return 0;
-    channel->credit_in += channel->owed;
-    channel->owed = 0;
-    if (queue_msg(link, MSG_CREDIT, channel->number, 0, &credit) < 0)
-        return lose(link, -ENOBUFS, "the glove reads no more");
-    return 0;
-}
-
-int link_channel_pay(struct link *link, uint32_t number, size_t len)
-{
-    struct channel *channel = channel_of(link, number);
-
-    if (!channel)
-        return 0;
-    channel->owed += len;
-    return give_credit(link, channel);
-}
-
-/* A channel that its owner has closed may still have frames under way: they are dropped. */
-static int no_channel(struct link *link, uint32_t number)
-{
-    if (number > 0 && number < link->next_channel && number % 2 == 0)
-        return 0;
-    return lose(link, -EPROTO, "a channel that was never opened");
-}
-
-/* The channel of a DATA frame, if it may come.  *ret NULL: it is dropped. */
-static int data_channel(struct link *link, const struct wire_head *head, struct channel **ret)
-{
-    struct channel *channel = channel_of(link, head->channel);
-
-    *ret = channel;
-    if (!channel)
-        return no_channel(link, head->channel);
-    if (!channel->ops || channel->is_finished || head->size > channel->credit_in)
-        return lose(link, -EPROTO, "data that nobody asked for");
-    channel->credit_in -= head->size;
-    channel->owed += channel->is_held ? 0 : head->size;
-    return 0;
-}
-
-static int data_done(struct link *link, struct channel *channel, bool is_last)
-{
-    if (!is_last)
-        return give_credit(link, channel);
-    channel->is_finished = true;
-    channel->ops->fin(channel->user);
-    return 0;
-}
-
-static int handle_data(struct link *link, const struct wire_head *head, const uint8_t *payload)
-{
-    struct channel *channel;
-    int r = data_channel(link, head, &channel);
-
-    if (r < 0 || !channel)
-        return r;
-    if (head->size > 0)
-        channel->ops->data(channel->user, payload, head->size);
-    return data_done(link, channel, head->flags & WIRE_FLAG_FIN);
-}
-
-/* ---- straight into a pipe ------------------------------------------------------------------- */
-
-static int passage_begin(struct link *link, const struct wire_head *head)
-{
-    struct channel *channel;
-    int r = data_channel(link, head, &channel);
-
-    if (r < 0)
-        return r;
-    link->passage = (struct passage){ .channel = channel,
-                                      .drop = head->size,
-                                      .is_last = head->flags & WIRE_FLAG_FIN };
-    if (channel && head->size > 0) {
-        link->passage.left = channel->ops->take(channel->user, head->size);
-        link->passage.drop -= link->passage.left;
-    }
-    return 0;
-}
-
-static bool is_writable(int fd)
-{
-    struct pollfd out = { .fd = fd, .events = POLLOUT };
-
-    return poll(&out, 1, 0) > 0;
-}
-
-/* Moves what can be moved now.  1, 0 when it must be waited, or lost. */
-static int passage_splice(struct link *link)
-{
-    struct passage *p = &link->passage;
-    ssize_t n = splice(link->fd, NULL, p->channel->sink_fd, NULL, p->left, SPLICE_F_NONBLOCK);
-
-    if (n > 0) {
-        p->left -= (size_t)n;
-        return 1;
-    }
-    if (n == 0)
-        return lose(link, -EPIPE, "the glove has ended");
-    if (errno == EINTR)
-        return 1;
-    if (errno == EAGAIN) {
-        p->is_blocked = !is_writable(p->channel->sink_fd);
-        return 0;
-    }
-    /* The reader of the pipe has gone: the rest is read and forgotten. */
-    p->channel->ops->refused(p->channel->user);
-    p->drop += p->left;
-    p->left = 0;
-    return 1;
-}
-
-static int passage_drop(struct link *link)
-{
-    struct passage *p = &link->passage;
-    ssize_t n =
-        read(link->fd, link->frame, p->drop < sizeof(link->frame) ? p->drop : sizeof(link->frame));
-
-    if (n > 0) {
-        p->drop -= (size_t)n;
-        return 1;
-    }
-    if (n < 0 && (errno == EAGAIN || errno == EINTR))
-        return 0;
-    return lose(link, n < 0 ? -errno : -EPIPE, "the glove has ended");
-}
-
-static int passage_go_on(struct link *link)
-{
-    struct passage *p = &link->passage;
-    struct channel *channel = p->channel;
-    int r = 1;
-
-    p->is_blocked = false;
-    while (r > 0 && p->left > 0)
-        r = passage_splice(link);
-    while (r > 0 && p->drop > 0)
-        r = passage_drop(link);
-    if (r <= 0)
-        return r;
-    link->passage.channel = NULL;
-    if (channel && channel->number)
-        r = data_done(link, channel, p->is_last);
-    return r < 0 ? r : 1;
-}
-
-static int handle_credit(struct link *link, const struct wire_head *head,
-                         const struct msg_credit *credit)
-{
-    struct channel *channel = channel_of(link, head->channel);
-
-    if (!channel)
-        return no_channel(link, head->channel);
-    if (credit->bytes > UINT32_MAX - channel->credit_out)
-        return lose(link, -EPROTO, "too much credit");
-    channel->credit_out += credit->bytes;
     return 0;
 }
 
@@ -519,7 +192,7 @@ int link_request(struct link *link, uint8_t type, void *msg, const int *fds, siz
     *request = (struct request){ .seq = seq };
     link->next_seq++;
     *ret_seq = seq;
-    (void)flush(link);
+    (void)link_flush(link);
     return 0;
 }
 
@@ -566,7 +239,7 @@ static int answer(struct link *link, uint32_t seq, int code, uint64_t value, uin
     struct request *request = seq ? request_of(link, seq) : NULL;
 
     if (!request || request->is_answered)
-        return lose(link, -EPROTO, "an answer that nobody waits for");
+        return link_lose(link, -EPROTO, "an answer that nobody waits for");
     request->is_answered = true;
     request->code = code;
     request->value = value;
@@ -577,7 +250,7 @@ static int answer(struct link *link, uint32_t seq, int code, uint64_t value, uin
 static int handle_error(struct link *link, const struct msg_error *error)
 {
     if (error->error == 0 || error->error > 4095)
-        return lose(link, -EPROTO, "an error without a number");
+        return link_lose(link, -EPROTO, "an error without a number");
     return answer(link, error->seq, -(int)error->error, 0, error->step);
 }
 
@@ -588,41 +261,12 @@ void link_on_exit(struct link *link, void (*exited)(void *user, const struct msg
     link->exit_user = user;
 }
 
-void link_on_ask(struct link *link, void (*ask)(void *user, uint8_t type, const void *msg),
-                 void *user)
-{
-    link->ask = ask;
-    link->ask_user = user;
-}
-
-int link_tell(struct link *link, uint8_t type, const void *msg)
-{
-    if (link->lost)
-        return link->lost;
-    if (queue_msg(link, type, 0, 0, msg) < 0)
-        return lose(link, -ENOBUFS, "the glove reads no more");
-    return flush(link);
-}
-
-void link_set_side(struct link *link, const struct link_side *side)
-{
-    link->side = *side;
-}
-
-static int handle_ask(struct link *link, uint8_t type, const void *msg)
-{
-    if (!link->ask)
-        return lose(link, -EPROTO, "a question that nobody asked for");
-    link->ask(link->ask_user, type, msg);
-    return link->lost;
-}
-
 /* What no wait status can say is not believed.  Whose run it was is the handler's affair: an EXIT
  * may come after its run was given up. */
 static int handle_exit(struct link *link, const struct msg_exit *msg)
 {
     if (msg->code > 255 || msg->signo >= NSIG || (msg->code && msg->signo))
-        return lose(link, -EPROTO, "an end that no process can have");
+        return link_lose(link, -EPROTO, "an end that no process can have");
     if (link->exited)
         link->exited(link->exit_user, msg);
     return 0;
@@ -634,7 +278,7 @@ static int handle_hello(struct link *link, const struct msg_hello *hello)
 {
     if (link->has_hello || hello->magic != WIRE_MAGIC || hello->version != WIRE_VERSION ||
         hello->nonce != link->nonce)
-        return lose(link, -EPROTO, "a greeting that is not the glove's");
+        return link_lose(link, -EPROTO, "a greeting that is not the glove's");
     link->has_hello = true;
     return 0;
 }
@@ -648,22 +292,20 @@ static int handle_frame(struct link *link, const struct wire_head *head, const u
         struct msg_error error;
         struct msg_exit exit;
         struct msg_counts counts;
-        struct msg_lookup lookup;
-        struct msg_connect connect;
         char room[MSG_STRUCT_MAX];
     } msg;
 
     if (!(msg_direction(head->type) & GLOVE_OUT) || (head->type != MSG_HELLO && !link->has_hello))
-        return lose(link, -EPROTO, "a message that the glove does not send");
+        return link_lose(link, -EPROTO, "a message that the glove does not send");
     if (head->type == MSG_DATA)
-        return handle_data(link, head, payload);
+        return channel_take_data(link, head, payload);
     if (msg_decode(head->type, payload, head->size, &msg) < 0 || head->flags)
-        return lose(link, -EPROTO, "a damaged message");
+        return link_lose(link, -EPROTO, "a damaged message");
     switch (head->type) {
     case MSG_HELLO:
         return handle_hello(link, &msg.hello);
     case MSG_CREDIT:
-        return handle_credit(link, head, &msg.credit);
+        return channel_take_credit(link, head, &msg.credit);
     case MSG_OK:
         return answer(link, msg.ok.seq, 0, msg.ok.value, 0);
     case MSG_ERROR:
@@ -671,7 +313,8 @@ static int handle_frame(struct link *link, const struct wire_head *head, const u
     case MSG_LOOKUP:
     case MSG_CONNECT:
     case MSG_HUNG_UP:
-        return handle_ask(link, head->type, &msg);
+    case MSG_DIALLED:
+        return side_take_ask(link, head->type, &msg);
     case MSG_COUNTS:
         link->counts = msg.counts;
         return answer(link, msg.counts.seq, 0, 0, 0);
@@ -691,7 +334,7 @@ static int handle_frames(struct link *link)
         if (r < 0)
             return r;
     }
-    return r < 0 ? lose(link, r, "bytes that are no message") : 0;
+    return r < 0 ? link_lose(link, r, "bytes that are no message") : 0;
 }
 
 /* How much to read at once.  With a sink no byte of a payload may be read that could go there by
@@ -711,28 +354,6 @@ static size_t appetite(const struct link *link, size_t room)
                : WIRE_HEAD_SIZE + head.size - have;
 }
 
-static bool is_in_passage(const struct link *link)
-{
-    return link->passage.channel || link->passage.drop > 0;
-}
-
-/* A head that was read alone may open a passage. */
-static int try_passage(struct link *link)
-{
-    struct wire_reader *reader = &link->reader;
-    const struct channel *channel;
-    struct wire_head head;
-
-    if (link->n_sinks == 0 || !link->has_hello || reader->end - reader->start != WIRE_HEAD_SIZE ||
-        wire_head_get(reader->bytes + reader->start, &head) < 0 || head.type != MSG_DATA)
-        return 0;
-    channel = channel_of(link, head.channel);
-    if (!channel || channel->sink_fd < 0 || head.size == 0)
-        return 0;
-    wire_reader_init(reader);
-    return passage_begin(link, &head);
-}
-
 /* One read and what it brought.  1, 0 when there was nothing, or lost. */
 static int receive(struct link *link)
 {
@@ -741,20 +362,20 @@ static int receive(struct link *link)
     ssize_t n;
     int r;
 
-    if (is_in_passage(link))
+    if (passage_is_open(link))
         return passage_go_on(link);
     n = read(link->fd, at, appetite(link, room));
 
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return 0;
     if (n < 0)
-        return lose(link, -errno, "reading from the glove failed");
+        return link_lose(link, -errno, "reading from the glove failed");
     if (n == 0)
-        return lose(link, -EPIPE, "the glove has ended");
+        return link_lose(link, -EPIPE, "the glove has ended");
     wire_reader_fed(&link->reader, (size_t)n);
-    r = try_passage(link);
+    r = passage_try(link);
     if (r == 0)
-        r = is_in_passage(link) ? passage_go_on(link) : handle_frames(link);
+        r = passage_is_open(link) ? passage_go_on(link) : handle_frames(link);
     return r < 0 ? r : 1;
 }
 
@@ -777,12 +398,12 @@ void link_last_words(struct link *link)
 /* What to wait for on the link itself, and on the pipe that its data goes into. */
 static void pump_events(const struct link *link, struct pollfd fds[2])
 {
-    bool is_blocked = is_in_passage(link) && link->passage.is_blocked;
+    bool is_blocked = passage_is_open(link) && link->passage.is_blocked;
 
     fds[0] = (struct pollfd){ .fd = link->fd, .events = is_blocked ? 0 : POLLIN };
     fds[1] = (struct pollfd){ .fd = is_blocked ? link->passage.channel->sink_fd : -1,
                               .events = POLLOUT };
-    if (queued(link) > 0)
+    if (link_queued(link) > 0)
         fds[0].events |= POLLOUT;
 }
 
@@ -800,13 +421,13 @@ int link_pump(struct link *link, uint64_t deadline_ns, struct pollfd *extra, siz
     if (n_extra > EXTRA_MAX)
         return gb_fail(err, -EINVAL, GB_BLAME_BUG, "too many descriptors to wait for");
     if (!link->lost)
-        (void)flush(link);
+        (void)link_flush(link);
     if (link->lost)
         return lost_error(link, err);
     pump_events(link, fds);
     if (n_extra)
         memcpy(fds + PLACE_EXTRA, extra, n_extra * sizeof(*extra));
-    n_side = link->side.polls ? link->side.polls(link->side.user, side, LINK_SIDE_MAX) : 0;
+    n_side = side_polls(link, side, LINK_SIDE_MAX);
     n = poll(fds, PLACE_EXTRA + n_extra + n_side, clock_poll_ms(deadline_ns));
     if (n < 0 && errno != EINTR)
         return gb_fail_sys(err, "waiting for the box");
@@ -815,7 +436,7 @@ int link_pump(struct link *link, uint64_t deadline_ns, struct pollfd *extra, siz
     for (size_t i = 0; i < n_extra; i++)
         extra[i].revents = fds[PLACE_EXTRA + i].revents;
     if (n > 0 && n_side)
-        link->side.served(link->side.user, side, n_side);
+        side_served(link, side);
     if (!fds[0].revents && !fds[1].revents)
         return link->lost ? lost_error(link, err) : 0;
     if ((fds[0].revents & (POLLIN | POLLHUP | POLLERR) || fds[1].revents) && receive(link) < 0)
@@ -831,7 +452,7 @@ int link_greet(struct link *link, struct gb_err *err)
     if (getrandom(&link->nonce, sizeof(link->nonce), 0) != (ssize_t)sizeof(link->nonce))
         return gb_fail_sys(err, "drawing a nonce");
     hello.nonce = link->nonce;
-    r = queue_msg(link, MSG_HELLO, 0, 0, &hello);
+    r = link_queue(link, MSG_HELLO, 0, 0, &hello);
     return r < 0 ? gb_fail(err, r, GB_BLAME_BUG, "queueing the greeting") : 0;
 }
 
@@ -840,7 +461,7 @@ static bool is_at_rest(const struct link *link)
     for (size_t i = 0; i < REQUESTS_MAX; i++)
         if (link->requests[i].seq)
             return false;
-    return !link->lost && link->has_hello && queued(link) == 0 &&
+    return !link->lost && link->has_hello && link_queued(link) == 0 &&
            link->reader.start == link->reader.end;
 }
 
@@ -850,7 +471,7 @@ int link_release(struct link *link, uint32_t *ret_next_seq, uint32_t *ret_next_c
         return -EBUSY;
     *ret_next_seq = link->next_seq;
     *ret_next_channel = link->next_channel;
-    (void)lose(link, -EPIPE, "it was given to a keeper");
+    (void)link_lose(link, -EPIPE, "it was given to a keeper");
     return take_fd(&link->fd);
 }
 

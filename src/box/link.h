@@ -85,24 +85,24 @@ int link_counts(struct link *link, uint64_t deadline_ns, struct msg_counts *ret,
 void link_on_exit(struct link *link, void (*exited)(void *user, const struct msg_exit *exit),
                   void *user);
 
-/* What a glove asks of its host by itself: LOOKUP, CONNECT, HUNG_UP.  Without somebody who takes
- * them they break the protocol. */
-void link_on_ask(struct link *link, void (*ask)(void *user, uint8_t type, const void *msg),
-                 void *user);
-
-/* Queues a message that has no answer: TOLD, HANG_UP. */
+/* Queues a message that has no answer of the link's own: TOLD, HANG_UP, DIAL. */
 int link_tell(struct link *link, uint8_t type, const void *msg);
 
-/* Descriptors that are served whenever the link is: polls() fills at most max entries and tells how
- * many, served() gets them back. */
+/* What is served whenever the link is.  ask() is told what the glove says by itself (LOOKUP,
+ * CONNECT, HUNG_UP, DIALLED); false: it is another's.  What nobody takes breaks the protocol.
+ * polls() fills at most max entries and tells how many, served() gets them back. */
 struct pollfd;
 struct link_side {
+    bool (*ask)(void *user, uint8_t type, const void *msg);
     size_t (*polls)(void *user, struct pollfd *fds, size_t max);
     void (*served)(void *user, const struct pollfd *fds, size_t n);
     void *user;
 };
-#define LINK_SIDE_MAX 576
-void link_set_side(struct link *link, const struct link_side *side);
+#define LINK_SIDE_MAX 832
+
+/* At most two; -EBUSY.  Not while the link is being served. */
+int link_add_side(struct link *link, const struct link_side *side);
+void link_drop_side(struct link *link, const void *user);
 
 /* Queues HELLO: the first frame.  The glove's own must come before anything else does. */
 int link_greet(struct link *link, struct gb_err *err);
@@ -110,7 +110,6 @@ int link_greet(struct link *link, struct gb_err *err);
 /* Sends what is queued and handles what has come; sleeps until something happens, the deadline, or
  * an event on one of the extra descriptors (revents are filled).  1: something was handled;
  * 0: deadline or an extra descriptor; negative: the link is lost (err says why, also later). */
-struct pollfd;
 int link_pump(struct link *link, uint64_t deadline_ns, struct pollfd *extra, size_t n_extra,
               struct gb_err *err);
 

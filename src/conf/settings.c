@@ -205,6 +205,8 @@ int settings_finish(struct settings *settings, struct gb_err *err)
     int r;
 
     settings->backend = (enum backend_choice)set[KEY_BACKEND].value.number;
+    settings->net_caps.connections = set[KEY_NET_CONNECTIONS].value.number;
+    settings->net_caps.bytes = set[KEY_NET_BYTES].value.number;
     settings->allow_missing = (wall_set)set[KEY_ALLOW_MISSING].value.number & ~require;
     settings->must_hold = WALLS_ALL & ~settings->allow_missing;
     settings->toolchains = (const char *const *)set[KEY_TOOLCHAINS].value.items;

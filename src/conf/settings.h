@@ -20,6 +20,7 @@
 #include <sys/types.h>
 
 #include "box/box.h"
+#include "box/carry.h"
 #include "box/limits.h"
 #include "box/walls.h"
 #include "conf/dotenv.h"
@@ -67,6 +68,7 @@ struct task_limits {
 
 struct settings {
     struct limits limits;
+    struct carry_caps net_caps; /* of what --net allows */
     enum backend_choice backend;
     const char *image;
     struct box_engine engine; /* texts are the environment's, and of the home directory: */

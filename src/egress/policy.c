@@ -287,6 +287,8 @@ const char *net_answer_text(enum net_answer answer)
         [NET_NOT_PUBLIC] = "not a public address",
         [NET_NOT_LOOKED_UP] = "an address that was never looked up",
         [NET_OWN] = "an address of this machine",
+        [NET_OVER_CONNECTIONS] = "the box has had all its connections",
+        [NET_OVER_BYTES] = "the box has had all its bytes",
     };
 
     return texts[answer];

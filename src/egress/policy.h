@@ -62,12 +62,14 @@ void net_policy_clear(struct net_policy *policy);
 /* Why not; NET_YES is 0. */
 enum net_answer {
     NET_YES,
-    NET_NO_NETWORK,    /* the box has none */
-    NET_NO_NAME,       /* what was asked for is no name */
-    NET_NOT_LISTED,    /* no rule allows that name or address on that port */
-    NET_NOT_PUBLIC,    /* the address is no public one, and no rule lists it */
-    NET_NOT_LOOKED_UP, /* a made-up address that no look-up of this box produced */
-    NET_OWN,           /* an address of this machine (egress/own.h), and no rule lists it */
+    NET_NO_NETWORK,       /* the box has none */
+    NET_NO_NAME,          /* what was asked for is no name */
+    NET_NOT_LISTED,       /* no rule allows that name or address on that port */
+    NET_NOT_PUBLIC,       /* the address is no public one, and no rule lists it */
+    NET_NOT_LOOKED_UP,    /* a made-up address that no look-up of this box produced */
+    NET_OWN,              /* an address of this machine (egress/own.h), and no rule lists it */
+    NET_OVER_CONNECTIONS, /* the box has made as many connections as it may */
+    NET_OVER_BYTES,       /* the box has moved as much as it may */
     N_NET_ANSWERS,
 };
 

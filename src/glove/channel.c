@@ -41,7 +41,7 @@ static struct channel *find_free(struct channels *channels)
     for (size_t i = 0; i < CHANNELS_MAX; i++) {
         struct channel *channel = &channels->all[i];
 
-        if (channel->way == CHANNEL_IN && channel->fd < 0)
+        if (channel->way == CHANNEL_IN && channel->fd < 0 && !channel->spill)
             abandoned = channel;
         if (channel->way != CHANNEL_FREE)
             continue;
@@ -201,12 +201,19 @@ int channel_tty(struct channels *channels, struct channel *in, struct channel *o
     return in->fd < 0 ? -errno : 0;
 }
 
+int channel_early(struct channels *channels, struct channel *channel)
+{
+    channel->spill = spill_take(channels);
+    return channel->spill ? 0 : -ENOBUFS;
+}
+
 int channel_socket(struct channels *channels, struct channel *in, struct channel *out, int fd)
 {
     out->fd = fd;
     out->end = CHANNEL_SOCKET;
     in->end = CHANNEL_SOCKET;
-    in->spill = spill_take(channels);
+    if (!in->spill)
+        in->spill = spill_take(channels);
     in->fd = in->spill ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : -1;
     if (in->fd >= 0)
         return 0;
@@ -311,10 +318,16 @@ static int pay(struct channel *channel, struct link *link)
     return link_send(link, MSG_CREDIT, channel->number, 0, &credit);
 }
 
+/* Without its socket yet. */
+static bool is_early(const struct channel *channel)
+{
+    return channel->fd < 0 && channel->spill;
+}
+
 /* After every change: pay, and end the channel when all of it has gone. */
 static int settle_in(struct channel *channel, struct link *link)
 {
-    if (channel->has_fin && (!channel->spill || channel->spill->len == 0)) {
+    if (channel->has_fin && !is_early(channel) && (!channel->spill || channel->spill->len == 0)) {
         channel_free(channel);
         return 0;
     }
@@ -341,6 +354,11 @@ static int serve_in(struct channel *channel, struct link *link)
     return settle_in(channel, link);
 }
 
+int channel_begin(struct channel *channel, struct link *link)
+{
+    return channel->spill->len > 0 ? serve_in(channel, link) : settle_in(channel, link);
+}
+
 /* What goes into the pipe without a detour. */
 static size_t take_directly(struct channel *channel, const uint8_t *bytes, size_t len)
 {
@@ -348,7 +366,7 @@ static size_t take_directly(struct channel *channel, const uint8_t *bytes, size_
     ssize_t n;
 
     if (channel->fd < 0)
-        return len;
+        return channel->spill ? 0 : len;
     if (channel->spill->len > 0)
         return 0;
     memcpy(&iov.iov_base, &bytes, sizeof(bytes)); /* iovec has no const */

@@ -32,9 +32,10 @@
 
 struct link;
 
-#define CHANNELS_MAX 1024
+/* Three for each of 64 children; two for each connection of either kind (conn.h). */
+#define CHANNELS_MAX 1280
 #define CONNS_MAX    256
-#define SPILLS_MAX   (72 + CONNS_MAX) /* one for each child and each connection that may read */
+#define SPILLS_MAX   (72 + 2 * CONNS_MAX) /* one for each child and each connection */
 
 enum channel_way {
     CHANNEL_FREE,
@@ -90,8 +91,14 @@ int channel_pipe(struct channels *channels, struct channel *channel, uid_t uid, 
 int channel_tty(struct channels *channels, struct channel *in, struct channel *out, uid_t uid,
                 gid_t gid, int *ret_fd);
 
+/* An IN channel whose socket is still to come: what the host sends waits for it. */
+int channel_early(struct channels *channels, struct channel *channel);
+
 /* One connection for a channel each way; the socket is taken over, also on failure. */
 int channel_socket(struct channels *channels, struct channel *in, struct channel *out, int fd);
+
+/* Gives the socket of an IN channel what waited for it. */
+int channel_begin(struct channel *channel, struct link *link);
 
 /* Ends an IN channel now; what was not written yet is thrown away. */
 void channel_reset(struct channel *channel);

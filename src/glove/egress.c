@@ -33,28 +33,12 @@ uint32_t egress_next_ask(struct egress *egress)
 {
     uint32_t ask = egress->next_ask++;
 
-    if (egress->next_ask == 0)
+    if (egress->next_ask == DIAL_ASK)
         egress->next_ask = 1;
     return ask;
 }
 
 /* ---- tables --------------------------------------------------------------------------------- */
-
-static struct conn *conn_free(struct egress *egress)
-{
-    for (size_t i = 0; i < CONNS_MAX; i++)
-        if (egress->conns[i].state == CONN_FREE)
-            return &egress->conns[i];
-    return NULL;
-}
-
-static struct conn *conn_of(struct egress *egress, uint32_t ask)
-{
-    for (size_t i = 0; i < CONNS_MAX; i++)
-        if (egress->conns[i].state != CONN_FREE && egress->conns[i].ask == ask)
-            return &egress->conns[i];
-    return NULL;
-}
 
 static struct lookup *lookup_of(struct egress *egress, uint32_t ask)
 {
@@ -64,14 +48,14 @@ static struct lookup *lookup_of(struct egress *egress, uint32_t ask)
     return NULL;
 }
 
-bool egress_wants_conn(struct egress *egress)
+bool egress_wants_conn(const struct glove *glove)
 {
-    return egress->is_on && conn_free(egress);
+    return glove->egress.is_on && conn_has_room(&glove->conns, CONN_OURS);
 }
 
-bool egress_wants_proxied(struct egress *egress)
+bool egress_wants_proxied(struct glove *glove)
 {
-    return egress_wants_conn(egress) && proxy_place(&egress->proxy);
+    return egress_wants_conn(glove) && proxy_place(&glove->egress.proxy);
 }
 
 bool egress_wants_lookup(struct egress *egress)
@@ -135,15 +119,6 @@ static void lookup_told(struct egress *egress, struct lookup *lookup, uint32_t e
 
 /* ---- connections ---------------------------------------------------------------------------- */
 
-/* Closed so that the program is told at once, and not after what it still has to read. */
-static void reset(int fd)
-{
-    struct linger now = { .l_onoff = 1, .l_linger = 0 };
-
-    (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
-    close(fd);
-}
-
 static int ask_for(struct glove *glove, struct conn *conn, const struct sockaddr_in *target)
 {
     const char *name = names_find(&glove->egress.names, target->sin_addr.s_addr);
@@ -160,81 +135,69 @@ static int ask_for(struct glove *glove, struct conn *conn, const struct sockaddr
 int egress_accept(struct glove *glove)
 {
     struct egress *egress = &glove->egress;
-    struct conn *conn = conn_free(egress);
+    struct conn *conn;
     struct sockaddr_in target;
     int fd;
 
-    if (!conn)
+    if (!conn_has_room(&glove->conns, CONN_OURS))
         return 0;
     fd = accept4(egress->catch.tcp_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0)
         return 0;
     if (catch_target(fd, &target) < 0) {
-        reset(fd);
+        conn_reset_fd(fd);
         return 0;
     }
-    *conn = (struct conn){
-        .state = CONN_ASKED,
-        .ask = egress_next_ask(egress),
-        .fd = fd,
-        .port = ntohs(target.sin_port),
-    };
+    conn = conn_new(&glove->conns, CONN_OURS, egress_next_ask(egress));
+    conn->fd = fd;
+    conn->port = ntohs(target.sin_port);
     return ask_for(glove, conn, &target);
 }
 
 int egress_accept_proxied(struct glove *glove)
 {
     struct egress *egress = &glove->egress;
-    struct conn *conn = conn_free(egress);
     struct talk *talk = proxy_place(&egress->proxy);
     int fd;
 
     /* One that was caught meanwhile may have taken the last place. */
-    if (!conn || !talk)
+    if (!talk || !conn_has_room(&glove->conns, CONN_OURS))
         return 0;
     fd = accept4(egress->catch.proxy_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd >= 0)
-        proxy_begin(talk, conn, fd);
+        proxy_begin(talk, conn_new(&glove->conns, CONN_OURS, 0), fd);
     return 0;
 }
 
-static void refuse(struct conn *conn)
+/* One that no rule allows is told so where it is plain HTTP; one that could not be reached is
+ * reset. */
+static void refuse(struct conn *conn, uint32_t error)
 {
+    int fd = take_fd(&conn->fd);
+
     conn->state = CONN_FREE;
-    if (conn->port != HTTP_PORT) {
-        reset(conn->fd);
+    if (conn->port != HTTP_PORT || error != EACCES) {
+        conn_reset_fd(fd);
         return;
     }
-    (void)send(conn->fd, forbidden, sizeof(forbidden) - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
-    (void)shutdown(conn->fd, SHUT_WR);
-    close(conn->fd);
-}
-
-static int conn_open(struct glove *glove, struct conn *conn, const struct msg_told *told)
-{
-    struct channels *channels = &glove->channels;
-    int r = channel_open(channels, told->in, CHANNEL_IN, &conn->in);
-
-    if (r == 0)
-        r = channel_open(channels, told->out, CHANNEL_OUT, &conn->out);
-    if (r < 0)
-        return r;
-    conn->in_number = told->in;
-    conn->out_number = told->out;
-    conn->state = CONN_OPEN;
-    conn->out->is_held = conn->talk != NULL;
-    return channel_socket(channels, conn->in, conn->out, conn->fd);
+    (void)send(fd, forbidden, sizeof(forbidden) - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+    (void)shutdown(fd, SHUT_WR);
+    close(fd);
 }
 
 static int conn_told(struct glove *glove, struct conn *conn, const struct msg_told *told)
 {
     bool is_over = told->error != 0;
+    int r;
 
     if (conn->talk)
         proxy_told(conn, told->error, &is_over);
     else if (is_over)
-        refuse(conn);
-    return is_over ? 0 : conn_open(glove, conn, told);
+        refuse(conn, told->error);
+    if (is_over)
+        return 0;
+    r = conn_open_channels(glove, conn, told->in, told->out);
+    return r < 0 ? r : conn_attach(glove, conn);
 }
 
 int egress_told(struct glove *glove, const void *msg)
@@ -242,81 +205,13 @@ int egress_told(struct glove *glove, const void *msg)
     const struct msg_told *told = msg;
     struct egress *egress = &glove->egress;
     struct lookup *lookup = told->ask ? lookup_of(egress, told->ask) : NULL;
-    struct conn *conn = conn_of(egress, told->ask);
+    struct conn *conn = conn_of(&glove->conns, told->ask);
 
     if (lookup) {
         lookup_told(egress, lookup, told->error);
         return 0;
     }
-    if (!conn || conn->state != CONN_ASKED)
+    if (!conn || conn->state != CONN_ASKED || told->ask & DIAL_ASK)
         return -EPROTO;
     return conn_told(glove, conn, told);
-}
-
-/* ---- ends ----------------------------------------------------------------------------------- */
-
-static void forget(struct conn *conn)
-{
-    proxy_forget(conn);
-    conn->state = CONN_FREE;
-}
-
-/* A channel's place may be another's by now. */
-static bool has_channel(const struct channel *channel, uint32_t number)
-{
-    return channel->way != CHANNEL_FREE && channel->number == number;
-}
-
-/* The program reads no more, or the host's FIN has gone to it. */
-static bool is_over(const struct conn *conn)
-{
-    return !has_channel(conn->in, conn->in_number) && !has_channel(conn->out, conn->out_number);
-}
-
-static int settle(struct glove *glove, struct conn *conn)
-{
-    struct msg_hung_up msg = { .ask = conn->ask };
-    bool is_deaf = has_channel(conn->in, conn->in_number) && conn->in->fd < 0;
-
-    if (is_over(conn)) {
-        forget(conn);
-        return 0;
-    }
-    if (conn->talk && has_channel(conn->out, conn->out_number)) {
-        int r = proxy_settle(glove, conn);
-
-        if (r < 0)
-            return r;
-    }
-    if (!is_deaf || conn->has_told)
-        return 0;
-    conn->has_told = true;
-    return link_send(&glove->link, MSG_HUNG_UP, 0, 0, &msg);
-}
-
-int egress_settle(struct glove *glove)
-{
-    int r = 0;
-
-    for (size_t i = 0; r == 0 && glove->egress.is_on && i < CONNS_MAX; i++)
-        if (glove->egress.conns[i].state == CONN_OPEN)
-            r = settle(glove, &glove->egress.conns[i]);
-    return r;
-}
-
-/* The other end is gone in both directions; the host sends nothing behind that. */
-int egress_hang_up(struct glove *glove, const void *msg)
-{
-    const struct msg_hang_up *request = msg;
-    struct conn *conn = conn_of(&glove->egress, request->ask);
-    int r = 0;
-
-    if (!conn || conn->state != CONN_OPEN)
-        return 0; /* it crossed with our own end */
-    if (has_channel(conn->in, conn->in_number))
-        channel_reset(conn->in);
-    if (has_channel(conn->out, conn->out_number))
-        r = channel_finish(conn->out, &glove->link);
-    forget(conn);
-    return r;
 }

@@ -25,33 +25,13 @@
 #include <stdint.h>
 
 #include "glove/catch.h"
-#include "glove/channel.h"
+#include "glove/conn.h"
 #include "glove/names.h"
 #include "glove/proxy.h"
 
 struct glove;
 
 #define LOOKUPS_MAX 64
-
-enum conn_state {
-    CONN_FREE,
-    CONN_TALKS, /* to the proxy: where to is not known yet */
-    CONN_ASKED,
-    CONN_OPEN,
-};
-
-struct conn {
-    enum conn_state state;
-    uint32_t ask;
-    int fd; /* until it is open; the channels have it later */
-    uint16_t port;
-    struct talk *talk;  /* NULL: it was caught, or is open and all is said */
-    struct channel *in; /* once it is open */
-    struct channel *out;
-    uint32_t in_number;
-    uint32_t out_number;
-    bool has_told; /* that the program hung up */
-};
 
 struct lookup {
     uint32_t ask; /* 0: free */
@@ -67,15 +47,14 @@ struct egress {
     struct names names;
     struct proxy proxy;
     struct lookup lookups[LOOKUPS_MAX];
-    struct conn conns[CONNS_MAX];
 };
 
 /* Part of SETUP, while the glove has its privileges. */
 int egress_begin(struct egress *egress);
 
 /* May a new connection, a new question be taken now? */
-bool egress_wants_conn(struct egress *egress);
-bool egress_wants_proxied(struct egress *egress);
+bool egress_wants_conn(const struct glove *glove);
+bool egress_wants_proxied(struct glove *glove);
 bool egress_wants_lookup(struct egress *egress);
 
 /* One that waits. */
@@ -86,9 +65,5 @@ int egress_question(struct glove *glove);
 /* The number of the next question to the host. */
 uint32_t egress_next_ask(struct egress *egress);
 
-/* Handlers of TOLD and HANG_UP. */
+/* Handler of TOLD. */
 int egress_told(struct glove *glove, const void *msg);
-int egress_hang_up(struct glove *glove, const void *msg);
-
-/* After channels were served: tells of programs that hung up, forgets what is over. */
-int egress_settle(struct glove *glove);

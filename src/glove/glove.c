@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "glove/counts.h"
+#include "glove/dial.h"
 #include "glove/drop.h"
 #include "glove/landlock.h"
 #include "glove/porter.h"
@@ -23,6 +25,8 @@
 
 #define SETUP_FLAGS \
     (uint32_t)(SETUP_FLAG_LANDLOCK | SETUP_FLAG_SECCOMP | SETUP_FLAG_APART | SETUP_FLAG_EGRESS)
+
+#define FILES_WANTED 4096
 
 /* ---- start ---------------------------------------------------------------------------------- */
 
@@ -76,6 +80,17 @@ static int start_signals(struct glove *glove)
     return glove->signal_fd < 0 ? -errno : 0;
 }
 
+/* Two for each connection; runs get limits of their own. */
+static void raise_files(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= FILES_WANTED)
+        return;
+    limit.rlim_cur = limit.rlim_max < FILES_WANTED ? limit.rlim_max : FILES_WANTED;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 static int start(struct glove *glove, const struct glove_config *config)
 {
     int keep[2] = { config->link_in, config->link_out };
@@ -90,6 +105,7 @@ static int start(struct glove *glove, const struct glove_config *config)
         return r;
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
         return -errno;
+    raise_files();
     (void)setsid(); /* refused when it has a session of its own already */
     glove->setup.landlock_fd = -1;
     glove->beat_deadline_ns = glove->end_ns = CLOCK_NEVER_NS;
@@ -239,7 +255,8 @@ static const struct {
     { MSG_RESIZE, GLOVE_OPEN, run_resize },   { MSG_USAGE, GLOVE_OPEN, counts_tell },
     { MSG_PUT, GLOVE_OPEN, porter_put },      { MSG_GET, GLOVE_OPEN, porter_get },
     { MSG_LIST, GLOVE_OPEN, porter_list },    { MSG_REMOVE, GLOVE_OPEN, porter_remove },
-    { MSG_TOLD, GLOVE_OPEN, egress_told },    { MSG_HANG_UP, GLOVE_OPEN, egress_hang_up },
+    { MSG_TOLD, GLOVE_OPEN, egress_told },    { MSG_HANG_UP, GLOVE_OPEN, conn_hang_up },
+    { MSG_DIAL, GLOVE_OPEN, dial_begin },
 };
 
 static int on_request(struct glove *glove, const struct wire_head *head, const void *msg)
@@ -339,8 +356,9 @@ static size_t poll_add(struct glove *glove, size_t n, int fd, short events, void
     return n + 1;
 }
 
-/* Which places are whose: channels begin at the first, what is said to the proxy at the second. */
+/* Which places are whose: where what is dialled begins, channels, what is said to the proxy. */
 struct spans {
+    size_t dialled;
     size_t channels;
     size_t talks;
     size_t end;
@@ -349,8 +367,8 @@ struct spans {
 static size_t poll_egress(struct glove *glove, size_t n, bool is_idle)
 {
     struct egress *egress = &glove->egress;
-    bool takes_conns = is_idle && egress_wants_conn(egress);
-    bool takes_proxied = is_idle && egress_wants_proxied(egress);
+    bool takes_conns = is_idle && egress_wants_conn(glove);
+    bool takes_proxied = is_idle && egress_wants_proxied(glove);
     bool takes_lookups = is_idle && egress_wants_lookup(egress);
 
     n = poll_add(glove, n, takes_conns ? egress->catch.tcp_fd : -1, POLLIN, NULL);
@@ -360,9 +378,24 @@ static size_t poll_egress(struct glove *glove, size_t n, bool is_idle)
 
 static size_t poll_talks(struct glove *glove, size_t n)
 {
-    for (size_t i = 0; i < CONNS_MAX; i++)
-        if (glove->egress.conns[i].state == CONN_TALKS)
-            n = poll_add(glove, n, glove->egress.conns[i].fd, POLLIN, &glove->egress.conns[i]);
+    for (size_t i = 0; i < glove->conns.used[CONN_OURS]; i++) {
+        struct conn *conn = &glove->conns.all[CONN_OURS][i];
+
+        if (conn->state == CONN_TALKS)
+            n = poll_add(glove, n, conn->fd, POLLIN, conn);
+    }
+    return n;
+}
+
+/* Those that the host asked for and that do not stand yet. */
+static size_t poll_dialled(struct glove *glove, size_t n)
+{
+    for (size_t i = 0; i < glove->conns.used[CONN_THEIRS]; i++) {
+        struct conn *conn = &glove->conns.all[CONN_THEIRS][i];
+
+        if (conn->state == CONN_ASKED)
+            n = poll_add(glove, n, conn->fd, POLLOUT, conn);
+    }
     return n;
 }
 
@@ -380,7 +413,8 @@ static struct spans poll_prepare(struct glove *glove)
     for (size_t i = 0; i < CHILDREN_MAX; i++)
         if (glove->children[i].kind != CHILD_NONE && glove->children[i].report_fd >= 0)
             n = poll_add(glove, n, glove->children[i].report_fd, POLLIN, &glove->children[i]);
-    spans.channels = n;
+    spans.dialled = n;
+    n = spans.channels = poll_dialled(glove, n);
     for (size_t i = 0; i < glove->channels.used; i++) {
         struct channel *channel = &glove->channels.all[i];
         int events = channel_events(channel);
@@ -413,6 +447,16 @@ static int serve_reports(struct glove *glove, size_t first, size_t n)
             return r;
     }
     return 0;
+}
+
+static int serve_dialled(struct glove *glove, size_t first, size_t n)
+{
+    int r = 0;
+
+    for (size_t i = first; r == 0 && i < n; i++)
+        if (glove->polls[i].revents)
+            r = dial_ready(glove, glove->owners[i]);
+    return r;
 }
 
 static int serve_egress(struct glove *glove, size_t first, size_t n)
@@ -451,9 +495,11 @@ static int serve(struct glove *glove, const struct spans *spans)
     if (r == 0)
         r = serve_channels(glove, spans->channels, spans->talks);
     if (r == 0)
+        r = serve_dialled(glove, spans->dialled, spans->channels);
+    if (r == 0)
         r = serve_egress(glove, spans->talks, spans->end);
     if (r == 0)
-        r = serve_reports(glove, SLOT_CHILDREN, spans->channels);
+        r = serve_reports(glove, SLOT_CHILDREN, spans->dialled);
     if (r == 0 && has_signals(glove))
         r = glove_signals(glove);
     if (r == 0 && glove->polls[SLOT_IN].revents)
@@ -461,7 +507,7 @@ static int serve(struct glove *glove, const struct spans *spans)
     if (r == 0)
         r = reap_settle(glove);
     if (r == 0)
-        r = egress_settle(glove);
+        r = conn_settle(glove);
     return r < 0 ? r : link_flush(&glove->link);
 }
 

@@ -24,6 +24,7 @@
 #include <sys/types.h>
 
 #include "glove/channel.h"
+#include "glove/conn.h"
 #include "glove/egress.h"
 #include "glove/limits.h"
 #include "glove/link.h"
@@ -33,9 +34,9 @@
 #define CHILDREN_MAX 64
 #define ENDED_MAX    64
 
-/* Link in, link out, signals, connections, those to the proxy, look-ups; children, channels, what
- * is said to the proxy. */
-#define POLLS_MAX (6 + CHILDREN_MAX + CHANNELS_MAX + TALKS_MAX)
+/* Link in, link out, signals, connections, those to the proxy, look-ups; children, what is dialled,
+ * channels, what is said to the proxy. */
+#define POLLS_MAX (6 + CHILDREN_MAX + CONNS_MAX + CHANNELS_MAX + TALKS_MAX)
 
 enum child_kind {
     CHILD_NONE,
@@ -110,6 +111,7 @@ struct glove {
     bool may_reap_more; /* the last look at ended children was cut short */
     struct link link;
     struct channels channels;
+    struct conns conns;
     struct egress egress;
     struct child children[CHILDREN_MAX];
     struct ended ended[ENDED_MAX]; /* the latest, in a ring */

@@ -10,13 +10,17 @@
  * client's own again.  Credit goes through: what is under way for a client is bounded by what he
  * granted.
  *
+ * What the glove asks by itself (LOOKUP, CONNECT, HUNG_UP) goes to the one client who said SERVE:
+ * the *server*, who also may DIAL.  Without one the keeper answers that there is no network.
+ *
  * Invariants
  *  1. A client never sees another's frames, and can neither name nor end another's runs.
  *  2. A client who breaks the protocol, or stops reading, loses his connection and nothing else.
  *     While his queue is full nothing is read from the glove; after stall_ms he is put out, and
  *     at once when the glove is gone.
  *  3. What a client leaves behind ends: channels into the box get their FIN, what still comes for
- *     him is thrown away and paid for, his runs are killed.
+ *     him is thrown away and paid for, his runs are killed; with the server every connection of the
+ *     box to the outside ends, and every question is answered.
  *  4. Memory is bounded and only mapped while a client is there; nothing is allocated.  A guard
  *     that shares this memory may wake in the middle of anything, and uses none of it.
  */
@@ -31,9 +35,14 @@
 #include "wire/msg.h"
 
 #define KEEPER_CLIENTS_MAX  48
-#define KEEPER_ROUTES_MAX   192
+#define KEEPER_ROUTES_MAX   192 /* of requests */
 #define KEEPER_REQUESTS_MAX 128
+#define KEEPER_ASKS_MAX     320 /* of programs: look-ups and connections (glove/egress.h) */
+#define KEEPER_DIALS_MAX    256 /* of the server (glove/conn.h) */
 #define KEEPER_POLLS_MAX    (1 + KEEPER_CLIENTS_MAX)
+
+/* A channel's number says its place: more than there can be, so that one is always free. */
+#define KEEPER_PLACES 2048
 
 #define KEEPER_STALL_MS 10000
 
@@ -52,6 +61,7 @@ struct keeper_client {
     uint64_t stalled_ns; /* since when his queue is full, 0: it is not */
     int fds[FD_PASS_MAX];
     size_t n_fds;
+    uint16_t places[KEEPER_PLACES]; /* by his own numbers: the place of a route, plus one */
     struct wire_reader reader;
     size_t out_start;
     size_t out_end;
@@ -62,9 +72,27 @@ struct keeper_client {
 struct keeper_route {
     uint32_t number; /* 0: free */
     uint32_t theirs;
-    uint32_t serial; /* whose it is; 0: he has left */
-    bool is_in;      /* into the box */
-    uint64_t credit; /* is_in: bytes that he may still send */
+    struct keeper_client *owner;   /* NULL: he has left */
+    bool is_in;                    /* into the box */
+    uint16_t ask;                  /* of a connection: its place in asks plus one, or … */
+#define KEEPER_ASK_OVER UINT16_MAX /* … this once it is over, but for the glove's last word */
+    uint64_t credit;               /* is_in: bytes that he may still send */
+};
+
+enum keeper_ask_kind {
+    KEEPER_LOOKUP,
+    KEEPER_CONNECT,
+    KEEPER_DIAL,
+};
+
+/* A question of the glove's to the server, a connection, or one that he dials. */
+struct keeper_ask {
+    uint32_t number; /* 0: free */
+    uint32_t theirs; /* the server's number for it: of a question the same */
+    enum keeper_ask_kind kind;
+    bool is_answered;
+    uint32_t in; /* the channel into the box, 0: ended, or there is none yet */
+    uint32_t out;
 };
 
 /* A request without an answer, or a run.  One that has ended can still be killed: what it left. */
@@ -96,7 +124,12 @@ struct keeper {
     uint32_t next_serial;
     int destroyer_fd; /* a client who said DESTROY; -1: nobody */
     struct keeper_client *clients[KEEPER_CLIENTS_MAX];
-    struct keeper_route routes[KEEPER_ROUTES_MAX];
+    struct keeper_client *server; /* NULL: nobody is */
+    uint32_t next_dial;
+    size_t n_routes;
+    size_t n_request_routes; /* of these */
+    struct keeper_route routes[KEEPER_PLACES];
+    struct keeper_ask asks[KEEPER_ASKS_MAX + KEEPER_DIALS_MAX];
     struct keeper_request requests[KEEPER_REQUESTS_MAX];
     bool is_held;         /* a frame of the glove's waits for room in its client's queue */
     uint32_t held_serial; /* whose queue that is */
@@ -155,3 +188,32 @@ int route_to_client(struct keeper *k, const struct wire_head *head, const uint8_
 
 /* He has left: his routes and requests are nobody's. */
 int route_orphan(struct keeper *k, struct keeper_client *c);
+
+/* Sends to the glove, all of it.  -ETOOMANYREFS: nothing was sent, because this user has too many
+ * descriptors under way.  Else negative: lost. */
+int route_send(struct keeper *k, uint8_t type, uint32_t channel, uint8_t flags, const void *msg,
+               const int *fds, size_t n_fds);
+
+/* Into the queue of a client; 1 when it does not fit now. */
+int route_pass_on(struct keeper *k, struct keeper_client *c, const struct wire_head *head,
+                  uint32_t channel, const void *msg);
+
+/* A channel of his, whose number becomes the link's.  ask is 0, or its connection's place plus one.
+ * -EPROTO for a number that he may not choose, -EAGAIN when there are too many. */
+int route_open(struct keeper *k, struct keeper_client *c, bool is_in, uint16_t ask,
+               uint32_t *number);
+struct keeper_route *route_by_number(struct keeper *k, uint32_t number);
+void route_close(struct keeper *k, struct keeper_route *route);
+
+/* What keeper/ask.c takes of a client's frames and of the glove's. */
+int ask_serve(struct keeper *k, struct keeper_client *c, const struct msg_serve *serve);
+int ask_told(struct keeper *k, struct keeper_client *c, struct msg_told *told);
+int ask_hang_up(struct keeper *k, struct keeper_client *c, struct msg_hang_up *end);
+int ask_dial(struct keeper *k, struct keeper_client *c, struct msg_dial *dial);
+int ask_from_glove(struct keeper *k, const struct wire_head *head, void *msg);
+
+/* A channel of a connection has ended. */
+void ask_route_closed(struct keeper *k, const struct keeper_route *route);
+
+/* The server has left. */
+int ask_orphan(struct keeper *k);

@@ -34,6 +34,10 @@ union message {
     struct msg_exit exit;
     struct msg_usage usage;
     struct msg_counts counts;
+    struct msg_told told;
+    struct msg_hang_up hang_up;
+    struct msg_serve serve;
+    struct msg_dial dial;
     char room[MSG_STRUCT_MAX];
 };
 
@@ -64,8 +68,8 @@ static int send_frame(struct keeper *k, size_t len, const int *fds, size_t n_fds
     return k->lost;
 }
 
-static int send_msg(struct keeper *k, uint8_t type, uint32_t channel, uint8_t flags,
-                    const void *msg, const int *fds, size_t n_fds)
+int route_send(struct keeper *k, uint8_t type, uint32_t channel, uint8_t flags, const void *msg,
+               const int *fds, size_t n_fds)
 {
     int n = msg_encode(type, channel, flags, msg, k->frame, sizeof(k->frame));
 
@@ -76,25 +80,43 @@ int keeper_beat(struct keeper *k)
 {
     char nothing[1] = { 0 };
 
-    return send_msg(k, MSG_BEAT, 0, 0, nothing, NULL, 0);
+    return route_send(k, MSG_BEAT, 0, 0, nothing, NULL, 0);
 }
 
 /* ---- tables --------------------------------------------------------------------------------- */
 
-static struct keeper_route *route_by_number(struct keeper *k, uint32_t number)
+/* Each number has one place: no look-up searches. */
+static size_t place_of(uint32_t number)
 {
-    for (size_t i = 0; i < KEEPER_ROUTES_MAX; i++)
-        if (k->routes[i].number == number)
-            return &k->routes[i];
-    return NULL;
+    return number / 2 % KEEPER_PLACES;
 }
 
+struct keeper_route *route_by_number(struct keeper *k, uint32_t number)
+{
+    struct keeper_route *route = &k->routes[place_of(number)];
+
+    return number && route->number == number ? route : NULL;
+}
+
+static bool is_route_of(const struct keeper_route *route, const struct keeper_client *c,
+                        uint32_t theirs)
+{
+    return route->number && route->owner == c && route->theirs == theirs;
+}
+
+/* By the place that was noted for his number; who chooses numbers of the same place is searched
+ * for. */
 static struct keeper_route *route_of(struct keeper *k, const struct keeper_client *c,
                                      uint32_t theirs)
 {
-    for (size_t i = 0; i < KEEPER_ROUTES_MAX; i++)
-        if (k->routes[i].number && k->routes[i].serial == c->serial &&
-            k->routes[i].theirs == theirs)
+    uint16_t noted = c->places[place_of(theirs)];
+
+    if (noted == 0)
+        return NULL;
+    if (is_route_of(&k->routes[noted - 1], c, theirs))
+        return &k->routes[noted - 1];
+    for (size_t i = 0; i < KEEPER_PLACES; i++)
+        if (is_route_of(&k->routes[i], c, theirs))
             return &k->routes[i];
     return NULL;
 }
@@ -144,33 +166,47 @@ static uint32_t next_channel(struct keeper *k)
 {
     uint32_t number;
 
-    while (k->next_channel == 0 || route_by_number(k, k->next_channel))
+    while (k->next_channel == 0 || k->routes[place_of(k->next_channel)].number)
         k->next_channel += 2;
     number = k->next_channel;
     k->next_channel += 2;
     return number;
 }
 
-/* A channel that a request of his names.  -EPROTO for a number that he may not choose, -EAGAIN
- * when there are too many. */
-static int route_open(struct keeper *k, const struct keeper_client *c, bool is_in, uint32_t *number)
+int route_open(struct keeper *k, struct keeper_client *c, bool is_in, uint16_t ask,
+               uint32_t *number)
 {
+    uint32_t theirs = *number;
     struct keeper_route *route;
 
-    if (*number == 0 || *number % 2 != 0 || route_of(k, c, *number))
+    if (theirs == 0 || theirs % 2 != 0 || route_of(k, c, theirs))
         return -EPROTO;
-    route = route_by_number(k, 0);
-    if (!route)
+    if (ask ? k->n_routes >= KEEPER_PLACES - KEEPER_ROUTES_MAX
+            : k->n_request_routes == KEEPER_ROUTES_MAX)
         return -EAGAIN;
+    *number = next_channel(k);
+    route = &k->routes[place_of(*number)];
     *route = (struct keeper_route){
-        .number = next_channel(k),
-        .theirs = *number,
-        .serial = c->serial,
+        .number = *number,
+        .theirs = theirs,
+        .owner = c,
         .is_in = is_in,
+        .ask = ask,
         .credit = WIRE_CREDIT_START,
     };
-    *number = route->number;
+    k->n_routes++;
+    k->n_request_routes += !ask;
+    c->places[place_of(theirs)] = (uint16_t)(place_of(*number) + 1);
     return 0;
+}
+
+void route_close(struct keeper *k, struct keeper_route *route)
+{
+    if (route->ask && route->ask != KEEPER_ASK_OVER)
+        ask_route_closed(k, route);
+    k->n_routes--;
+    k->n_request_routes -= !route->ask;
+    route->number = 0;
 }
 
 static int request_open(struct keeper *k, const struct keeper_client *c, bool is_run, uint32_t *seq)
@@ -222,20 +258,20 @@ static int take_fds(struct keeper_client *c, size_t n, int *fds)
 static void routes_close(struct keeper *k, const uint32_t *numbers, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        struct keeper_route *route = numbers[i] ? route_by_number(k, numbers[i]) : NULL;
+        struct keeper_route *route = route_by_number(k, numbers[i]);
 
         if (route)
-            route->number = 0;
+            route_close(k, route);
     }
 }
 
-static int run_routes(struct keeper *k, const struct keeper_client *c, struct msg_run *run)
+static int run_routes(struct keeper *k, struct keeper_client *c, struct msg_run *run)
 {
     uint32_t *numbers[] = { &run->in, &run->out, &run->err };
     uint32_t opened[N_ELEMENTS(numbers)] = { 0 };
 
     for (size_t i = 0; i < N_ELEMENTS(numbers); i++) {
-        int r = *numbers[i] ? route_open(k, c, i == 0, numbers[i]) : 0;
+        int r = *numbers[i] ? route_open(k, c, i == 0, 0, numbers[i]) : 0;
 
         if (r < 0) {
             routes_close(k, opened, i);
@@ -269,7 +305,7 @@ static int run_forward(struct keeper *k, struct keeper_client *c, struct msg_run
     request->in = run->in;
     request->is_killed = run->flags & RUN_FLAG_GROUP;
     c->n_runs++;
-    r = send_msg(k, MSG_RUN, 0, 0, run, fds, run->n_fds);
+    r = route_send(k, MSG_RUN, 0, 0, run, fds, run->n_fds);
     if (r != -ETOOMANYREFS)
         return r;
     request->seq = 0;
@@ -311,7 +347,7 @@ static int forward(struct keeper *k, struct keeper_client *c, uint8_t type, uint
 
     if (request_open(k, c, false, seq) < 0)
         return refuse(c, theirs, EAGAIN);
-    return send_msg(k, type, 0, 0, msg, NULL, 0);
+    return route_send(k, type, 0, 0, msg, NULL, 0);
 }
 
 static int on_signal(struct keeper *k, struct keeper_client *c, union message *msg)
@@ -344,7 +380,7 @@ static int carry(struct keeper *k, struct keeper_client *c, uint8_t type, uint32
                  uint32_t *channel, const void *msg)
 {
     uint32_t theirs = *seq;
-    int r = route_open(k, c, type == MSG_PUT, channel);
+    int r = route_open(k, c, type == MSG_PUT, 0, channel);
 
     if (r == 0) {
         r = request_open(k, c, false, seq);
@@ -355,7 +391,7 @@ static int carry(struct keeper *k, struct keeper_client *c, uint8_t type, uint32
         return refuse(c, theirs, EAGAIN);
     if (r < 0)
         return r;
-    return send_msg(k, type, 0, 0, msg, NULL, 0);
+    return route_send(k, type, 0, 0, msg, NULL, 0);
 }
 
 static int on_put(struct keeper *k, struct keeper_client *c, union message *msg)
@@ -388,14 +424,35 @@ static int on_usage(struct keeper *k, struct keeper_client *c, union message *ms
     return forward(k, c, MSG_USAGE, &msg->usage.seq, msg);
 }
 
+static int on_serve(struct keeper *k, struct keeper_client *c, union message *msg)
+{
+    return ask_serve(k, c, &msg->serve);
+}
+
+static int on_told(struct keeper *k, struct keeper_client *c, union message *msg)
+{
+    return ask_told(k, c, &msg->told);
+}
+
+static int on_hang_up(struct keeper *k, struct keeper_client *c, union message *msg)
+{
+    return ask_hang_up(k, c, &msg->hang_up);
+}
+
+static int on_dial(struct keeper *k, struct keeper_client *c, union message *msg)
+{
+    return ask_dial(k, c, &msg->dial);
+}
+
 static const struct {
     uint8_t type;
     int (*handle)(struct keeper *k, struct keeper_client *c, union message *msg);
 } requests[] = {
-    { MSG_HELLO, on_hello },   { MSG_RUN, on_run },       { MSG_SIGNAL, on_signal },
-    { MSG_KILL, on_kill },     { MSG_PUT, on_put },       { MSG_GET, on_get },
-    { MSG_PING, on_ping },     { MSG_USAGE, on_usage },   { MSG_LIST, on_list },
-    { MSG_REMOVE, on_remove }, { MSG_RESIZE, on_resize },
+    { MSG_HELLO, on_hello },   { MSG_RUN, on_run },         { MSG_SIGNAL, on_signal },
+    { MSG_KILL, on_kill },     { MSG_PUT, on_put },         { MSG_GET, on_get },
+    { MSG_PING, on_ping },     { MSG_USAGE, on_usage },     { MSG_LIST, on_list },
+    { MSG_REMOVE, on_remove }, { MSG_RESIZE, on_resize },   { MSG_SERVE, on_serve },
+    { MSG_TOLD, on_told },     { MSG_HANG_UP, on_hang_up }, { MSG_DIAL, on_dial },
 };
 
 /* A request that was refused has no route: what was sent right behind it is thrown away. */
@@ -412,8 +469,8 @@ static int on_data(struct keeper *k, const struct keeper_client *c, const struct
     route->credit -= data->bytes.size;
     number = route->number;
     if (head->flags & WIRE_FLAG_FIN)
-        route->number = 0;
-    return send_msg(k, MSG_DATA, number, head->flags, data, NULL, 0);
+        route_close(k, route);
+    return route_send(k, MSG_DATA, number, head->flags, data, NULL, 0);
 }
 
 static int on_credit(struct keeper *k, const struct keeper_client *c, const struct wire_head *head,
@@ -425,7 +482,7 @@ static int on_credit(struct keeper *k, const struct keeper_client *c, const stru
         return 0; /* it crossed with the FIN */
     if (route->is_in)
         return -EPROTO;
-    return send_msg(k, MSG_CREDIT, route->number, 0, credit, NULL, 0);
+    return route_send(k, MSG_CREDIT, route->number, 0, credit, NULL, 0);
 }
 
 int route_from_client(struct keeper *k, struct keeper_client *c, const struct wire_head *head,
@@ -457,15 +514,14 @@ static int drop_data(struct keeper *k, struct keeper_route *route, const struct 
     struct msg_credit credit = { .bytes = head->size };
 
     if (head->flags & WIRE_FLAG_FIN)
-        route->number = 0;
+        route_close(k, route);
     else if (head->size > 0)
-        return send_msg(k, MSG_CREDIT, route->number, 0, &credit, NULL, 0);
+        return route_send(k, MSG_CREDIT, route->number, 0, &credit, NULL, 0);
     return 0;
 }
 
-/* Into the queue of its client under his own number; 1 when it does not fit now. */
-static int pass_on(struct keeper *k, struct keeper_client *c, const struct wire_head *head,
-                   uint32_t channel, const void *msg)
+int route_pass_on(struct keeper *k, struct keeper_client *c, const struct wire_head *head,
+                  uint32_t channel, const void *msg)
 {
     int n = msg_encode(head->type, channel, head->flags, msg, k->frame, sizeof(k->frame));
 
@@ -483,29 +539,29 @@ static int give_data(struct keeper *k, const struct wire_head *head, const struc
     struct keeper_client *c;
     int r;
 
-    if (head->channel == 0 || !route || route->is_in)
+    if (!route || route->is_in)
         return -EPROTO;
-    c = client_of(k, route->serial);
+    c = route->owner;
     if (!c)
         return drop_data(k, route, head);
-    r = pass_on(k, c, head, route->theirs, data);
+    r = route_pass_on(k, c, head, route->theirs, data);
     if (r == 0 && head->flags & WIRE_FLAG_FIN)
-        route->number = 0;
+        route_close(k, route);
     return r;
 }
 
 static int give_credit(struct keeper *k, const struct wire_head *head,
                        const struct msg_credit *credit)
 {
-    struct keeper_route *route = head->channel ? route_by_number(k, head->channel) : NULL;
-    struct keeper_client *c = route ? client_of(k, route->serial) : NULL;
+    struct keeper_route *route = route_by_number(k, head->channel);
+    struct keeper_client *c = route ? route->owner : NULL;
     int r;
 
     if (!c)
         return 0;
     if (!route->is_in || credit->bytes > WIRE_CREDIT_START - route->credit)
         return -EPROTO;
-    r = pass_on(k, c, head, route->theirs, credit);
+    r = route_pass_on(k, c, head, route->theirs, credit);
     if (r == 0)
         route->credit += credit->bytes;
     return r;
@@ -515,12 +571,12 @@ static int give_credit(struct keeper *k, const struct wire_head *head,
 static int end_input(struct keeper *k, uint32_t number)
 {
     struct msg_data end = { .bytes.size = 0 };
-    struct keeper_route *route = number ? route_by_number(k, number) : NULL;
+    struct keeper_route *route = route_by_number(k, number);
 
     if (!route)
         return 0;
-    route->number = 0;
-    return send_msg(k, MSG_DATA, number, WIRE_FLAG_FIN, &end, NULL, 0);
+    route_close(k, route);
+    return route_send(k, MSG_DATA, number, WIRE_FLAG_FIN, &end, NULL, 0);
 }
 
 /* An answer, or the end of a run.  Both name the request in their first field. */
@@ -539,7 +595,7 @@ static int give_answer(struct keeper *k, const struct wire_head *head, union mes
     c = client_of(k, request->serial);
     *seq = request->theirs;
     if (c)
-        r = pass_on(k, c, head, 0, msg);
+        r = route_pass_on(k, c, head, 0, msg);
     if (r != 0 || (head->type == MSG_OK && request->is_run))
         return r;
     request->has_ended = head->type == MSG_EXIT && c;
@@ -548,12 +604,9 @@ static int give_answer(struct keeper *k, const struct wire_head *head, union mes
     return end_input(k, request->in);
 }
 
-/* A box that is kept has no network, and asks for none. */
-static bool is_for_clients(uint8_t type)
+static bool is_answer(uint8_t type)
 {
-    static const uint8_t types[] = {
-        MSG_DATA, MSG_CREDIT, MSG_OK, MSG_ERROR, MSG_EXIT, MSG_COUNTS
-    };
+    static const uint8_t types[] = { MSG_OK, MSG_ERROR, MSG_EXIT, MSG_COUNTS };
 
     return memchr(types, type, sizeof(types)) != NULL;
 }
@@ -562,14 +615,14 @@ int route_to_client(struct keeper *k, const struct wire_head *head, const uint8_
 {
     union message msg;
 
-    if (!(msg_direction(head->type) & GLOVE_OUT) || !is_for_clients(head->type) ||
+    if (!(msg_direction(head->type) & GLOVE_OUT) || head->type == MSG_HELLO ||
         msg_decode(head->type, payload, head->size, &msg) < 0)
         return -EPROTO;
     if (head->type == MSG_DATA)
         return give_data(k, head, &msg.data);
     if (head->type == MSG_CREDIT)
         return give_credit(k, head, &msg.credit);
-    return give_answer(k, head, &msg);
+    return is_answer(head->type) ? give_answer(k, head, &msg) : ask_from_glove(k, head, &msg);
 }
 
 /* ---- who has left --------------------------------------------------------------------------- */
@@ -580,11 +633,10 @@ static int orphan_route(struct keeper *k, struct keeper_route *route)
     struct msg_credit credit = { .bytes = WIRE_CREDIT_START };
     uint32_t number = route->number;
 
-    route->serial = 0;
     if (!route->is_in)
-        return send_msg(k, MSG_CREDIT, number, 0, &credit, NULL, 0);
-    route->number = 0;
-    return send_msg(k, MSG_DATA, number, WIRE_FLAG_FIN, &end, NULL, 0);
+        return route_send(k, MSG_CREDIT, number, 0, &credit, NULL, 0);
+    route_close(k, route);
+    return route_send(k, MSG_DATA, number, WIRE_FLAG_FIN, &end, NULL, 0);
 }
 
 /* The keeper's own KILL, whose answer nobody waits for. */
@@ -597,16 +649,21 @@ static int kill_run(struct keeper *k, uint32_t run)
         return 0; /* its group has been killed; where there is none, the end of the box does it */
     kill.seq = next_seq(k);
     *request = (struct keeper_request){ .seq = kill.seq };
-    return send_msg(k, MSG_KILL, 0, 0, &kill, NULL, 0);
+    return route_send(k, MSG_KILL, 0, 0, &kill, NULL, 0);
 }
 
 int route_orphan(struct keeper *k, struct keeper_client *c)
 {
-    int r = 0;
+    int r = k->server == c ? ask_orphan(k) : 0;
 
-    for (size_t i = 0; r == 0 && i < KEEPER_ROUTES_MAX; i++)
-        if (k->routes[i].number && k->routes[i].serial == c->serial)
+    /* Also when the link is lost: nobody may be named who is not there. */
+    for (size_t i = 0; i < KEEPER_PLACES; i++) {
+        if (!k->routes[i].number || k->routes[i].owner != c)
+            continue;
+        k->routes[i].owner = NULL;
+        if (r == 0)
             r = orphan_route(k, &k->routes[i]);
+    }
     for (size_t i = 0; i < KEEPER_REQUESTS_MAX; i++) {
         struct keeper_request *request = &k->requests[i];
 

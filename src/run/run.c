@@ -380,7 +380,11 @@ int run_execute(const struct run_request *asked, struct run_result *result, stru
     struct box_file seed = {
         .path = asked->name, .mode = 0644, .bytes = asked->code, .fd = -1, .size = asked->code_len
     };
-    struct carry_spec network = { .policy = asked->net, .note = audit_note };
+    struct carry_spec network = {
+        .policy = asked->net,
+        .note = audit_note,
+        .caps = asked->net_caps,
+    };
     struct gb_err failure = { 0 };
     int broken = -1;
     int r;

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "box/carry.h"
 #include "run/verdict.h"
 
 struct box;
@@ -58,6 +59,7 @@ struct run_request {
     const char *const *env; /* "K=V", over the box's own */
     const struct net_policy
         *net; /* what it may reach; NULL: nothing.  Not in a box that is there */
+    struct carry_caps net_caps;
     const char *workdir;
     const char *workspace; /* host directory that is copied in and back, or NULL */
     const struct run_input *inputs;

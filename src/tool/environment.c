@@ -94,11 +94,13 @@ static int make_box(const struct tool_host *host, const struct environment_spec 
         .image = spec->box->image,
         .workdir = BOX_WORKSPACE,
         .ttl_ms = spec->ttl_ms,
+        .net_rules = spec->net_rules,
+        .net_caps = host->net_caps,
     };
     cleanup_close int dir = -1;
     uint32_t survivors;
     char id[ID_SIZE];
-    int r = kept_open(spec->box, &kept, id, err);
+    int r = kept_open_ports(spec->box, &kept, spec->ports, spec->n_ports, id, err);
 
     if (r == 0)
         r = kept_find(host->state_dir, id, &ret->kept, err);

@@ -15,6 +15,7 @@
 #include "box/kept.h"
 
 struct gb_err;
+struct port;
 struct tool_host;
 
 #define ENVIRONMENT_PREFIX "adde-workspace-"
@@ -32,6 +33,9 @@ struct environment_spec {
     const struct box_spec *box;
     uint64_t ttl_ms;
     char *const *variables; /* name, value, …, NULL; may be NULL */
+    const char *net_rules;  /* of a network through the link; NULL: none */
+    struct port *ports;     /* of the host that lead to it through the link */
+    size_t n_ports;
 };
 
 /* Makes box and workspace; on failure there is neither. */

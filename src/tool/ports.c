@@ -11,19 +11,10 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/num.h"
-#include "box/box.h"
 
 #define LOOPBACK     "127.0.0.1"
 #define LOOPBACK_NET 127
-#define ADDRESS_MAX  15
 #define PORT_MAX     65535
-
-/* One binding, and the texts that it points to. */
-struct binding {
-    char port[sizeof("65535/tcp")];
-    char ip[ADDRESS_MAX + 1];
-    char host_port[sizeof("65535")];
-};
 
 static bool is_port(const char *text, size_t len, char ret[static sizeof("65535")])
 {
@@ -36,7 +27,7 @@ static bool is_port(const char *text, size_t len, char ret[static sizeof("65535"
     return num_parse_u64(ret, 1, PORT_MAX, &port) == 0;
 }
 
-static bool read_box_port(const char *text, struct binding *ret)
+static bool read_box_port(const char *text, struct port_texts *ret)
 {
     char digits[sizeof("65535")];
     size_t len = strcspn(text, "/");
@@ -50,14 +41,14 @@ static bool read_box_port(const char *text, struct binding *ret)
 }
 
 /* 1 when it is an address, but none of the loopback's. */
-static int read_host_port(const char *text, struct binding *ret)
+static int read_host_port(const char *text, struct port_texts *ret)
 {
     const char *colon = strrchr(text, ':');
     const char *port = colon ? colon + 1 : text;
     size_t len = colon ? (size_t)(colon - text) : strlen(LOOPBACK);
     struct in_addr address;
 
-    if (len > ADDRESS_MAX || !is_port(port, strlen(port), ret->host_port))
+    if (len >= INET_ADDRSTRLEN || !is_port(port, strlen(port), ret->host_port))
         return -EINVAL;
     memcpy(ret->ip, colon ? text : LOOPBACK, len);
     ret->ip[len] = '\0';
@@ -66,7 +57,7 @@ static int read_host_port(const char *text, struct binding *ret)
     return ntohl(address.s_addr) >> 24 == LOOPBACK_NET ? 0 : 1;
 }
 
-static int read_one(const char *box_port, const char *host_port, struct binding *ret,
+static int read_one(const char *box_port, const char *host_port, struct port_texts *ret,
                     struct gb_err *err)
 {
     int r = read_box_port(box_port, ret) ? read_host_port(host_port, ret) : -EINVAL;
@@ -84,32 +75,37 @@ static int read_one(const char *box_port, const char *host_port, struct binding 
     return 0;
 }
 
-int ports_parse(char *const *bindings, struct box_port **ret, struct gb_err *err)
+/* The texts are good. */
+static struct port link_port(const struct port_texts *texts)
 {
-    size_t n = 0;
-    int r = 0;
-    cleanup_with(ports_free) struct box_port *ports = NULL;
-    struct binding *texts;
+    struct port port = { .fd = -1 };
 
-    while (bindings && bindings[2 * n])
-        n++;
-    if (n > PORTS_MAX)
-        return gb_fail(err, -E2BIG, GB_BLAME_CALLER, "port_bindings: at most %d", PORTS_MAX);
-    /* One piece: the list, its end, the texts. */
-    ports = calloc(1, (n + 1) * sizeof(*ports) + n * sizeof(*texts));
-    if (!ports)
-        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
-    texts = (struct binding *)(void *)(ports + n + 1);
-    for (size_t i = 0; r == 0 && i < n; i++) {
-        r = read_one(bindings[2 * i], bindings[2 * i + 1], &texts[i], err);
-        ports[i] = (struct box_port){ texts[i].port, texts[i].ip, texts[i].host_port };
-    }
-    if (r == 0)
-        *ret = take_ptr(ports);
-    return r;
+    port.box = (uint16_t)strtoul(texts->port, NULL, 10);
+    port.host = (uint16_t)strtoul(texts->host_port, NULL, 10);
+    memcpy(port.ip, texts->ip, sizeof(texts->ip));
+    return port;
 }
 
-void ports_free(struct box_port **ports)
+int port_bindings_parse(char *const *bindings, struct port_bindings **ret, struct gb_err *err)
 {
-    free(*ports);
+    cleanup_free struct port_bindings *all = calloc(1, sizeof(*all));
+    int r = 0;
+
+    if (!all)
+        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+    for (size_t i = 0; r == 0 && bindings && bindings[2 * i]; i++) {
+        struct port_texts *texts = &all->texts[i];
+
+        if (i == BOX_PORTS_MAX)
+            return gb_fail(err, -E2BIG, GB_BLAME_CALLER, "port_bindings: at most %d",
+                           BOX_PORTS_MAX);
+        r = read_one(bindings[2 * i], bindings[2 * i + 1], texts, err);
+        all->engine[i] = (struct box_port){ texts->port, texts->ip, texts->host_port };
+        all->link[i] = link_port(texts);
+        all->has_udp = all->has_udp || strstr(texts->port, "/udp");
+        all->n = i + 1;
+    }
+    if (r == 0)
+        *ret = take_ptr(all);
+    return r;
 }

@@ -47,7 +47,7 @@ static const struct bind_field create_fields[] = {
     { "env_vars", BIND_PAIRS, AT(env_vars), .help = "Variables of every run." },
     { "network", BIND_BOOL, AT(network), .help = "Network in the environment; default false." },
     { "port_bindings", BIND_PAIRS, AT(port_bindings),
-      .help = "Port in the environment to port of the host, on 127.0.0.1; need network: true." },
+      .help = "Port in the environment to port of the host, on 127.0.0.1." },
     { "use_image_cmd", BIND_BOOL, AT(use_image_cmd),
       .help = "Start the image's own command; default false." },
     { "memory", BIND_STR, AT(memory), .help = "Such as 256m; default 512m." },
@@ -108,25 +108,29 @@ static int check_variables(const struct create_args *args, struct gb_err *err)
     return 0;
 }
 
+/* An engine has its own bridge, and binds ports to it; else both go through the link. */
+static bool uses_bridge(const struct create_args *args, const struct box_ops *ops)
+{
+    return args->network && ops->has_bridge;
+}
+
 /* What a backend does not do is refused; to leave it out silently would be a lie. */
 static int check_possible(const struct create_args *args, const struct box_ops *ops,
-                          struct gb_err *err)
+                          const struct port_bindings *ports, struct gb_err *err)
 {
-    bool has_ports = args->port_bindings && args->port_bindings[0];
-    const char *what = args->network && !ops->has_bridge        ? "network"
-                       : has_ports && !ops->has_bridge          ? "port_bindings"
-                       : args->use_image_cmd && ops->shows_host ? "use_image_cmd"
-                                                                : NULL;
+    const char *what = args->network && !ops->has_bridge && !ops->carries ? "network"
+                       : args->use_image_cmd && ops->shows_host           ? "use_image_cmd"
+                                                                          : NULL;
 
     if (what)
         return gb_fail(err, -ENOTSUP, GB_BLAME_CALLER,
                        "%s: environments of backend '%s' do not have that" GB_REMEDY
                        "GLOVEBOX_BACKEND=docker has it",
                        what, ops->name);
-    if (has_ports && !args->network)
-        return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
-                       "port_bindings: an environment without a network has no ports" GB_REMEDY
-                       "set network to true, too");
+    if (ports->has_udp && !uses_bridge(args, ops))
+        return gb_fail(err, -ENOTSUP, GB_BLAME_CALLER,
+                       "port_bindings: ports of UDP need the network of an engine" GB_REMEDY
+                       "leave '/udp' out, or use GLOVEBOX_BACKEND=docker with network: true");
     if (args->dependencies && args->dependencies[0])
         return gb_fail(err, -ENOTSUP, GB_BLAME_CALLER,
                        "dependencies: environments of backend '%s' do not install any" GB_REMEDY
@@ -192,8 +196,22 @@ static int limits_of(const struct create_args *args, const struct limits *most, 
     return limits_check(ret, err);
 }
 
-static int check(const struct create_args *args, struct box_spec *box, struct box_port **ret_ports,
-                 struct gb_err *err)
+/* Which of the two ways it is. */
+static void choose_network(const struct create_args *args, struct port_bindings *ports,
+                           struct box_spec *box, struct environment_spec *spec)
+{
+    if (uses_bridge(args, box_backend(box->backend, NULL))) {
+        box->has_network = true;
+        box->ports = ports->engine;
+        return;
+    }
+    spec->net_rules = args->network ? "full" : NULL;
+    spec->ports = ports->link;
+    spec->n_ports = ports->n;
+}
+
+static int check(const struct create_args *args, struct box_spec *box,
+                 struct port_bindings **ret_ports, struct gb_err *err)
 {
     const struct box_ops *ops = box_backend(box->backend, err);
     int r = ops ? check_dependencies(args, err) : -EINVAL;
@@ -201,9 +219,9 @@ static int check(const struct create_args *args, struct box_spec *box, struct bo
     if (r == 0)
         r = check_variables(args, err);
     if (r == 0)
-        r = ports_parse(args->port_bindings, ret_ports, err);
+        r = port_bindings_parse(args->port_bindings, ret_ports, err);
     if (r == 0)
-        r = check_possible(args, ops, err);
+        r = check_possible(args, ops, *ret_ports, err);
     return r < 0 ? r : choose_image(args, ops, box, err);
 }
 
@@ -247,7 +265,7 @@ static int create(struct tool_call *call, void *bound, struct gb_err *err)
     const struct create_args *args = bound;
     struct box_spec box = *call->host->box;
     struct environment_spec spec = { .box = &box, .variables = args->env_vars };
-    cleanup_with(ports_free) struct box_port *ports = NULL;
+    cleanup_free struct port_bindings *ports = NULL;
     cleanup_environment struct environment made = { 0 };
     int r;
 
@@ -255,8 +273,8 @@ static int create(struct tool_call *call, void *bound, struct gb_err *err)
     box.ttl_ms = spec.ttl_ms;
     box.shows_groups = true;
     r = check(args, &box, &ports, err);
-    box.has_network = args->network;
-    box.ports = ports;
+    if (r == 0)
+        choose_network(args, ports, &box, &spec);
     if (r == 0)
         r = limits_of(args, &call->host->box->limits, &box.limits, err);
     if (r == 0)

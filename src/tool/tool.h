@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "box/carry.h"
 #include "json/bind.h"
 
 struct box_spec;
@@ -31,6 +32,7 @@ struct tool_host {
     const struct box_spec *box; /* as the operator wants boxes; its limits are the most there is */
     uint64_t wall_max_ms;       /* of a run */
     uint64_t image_max_ms;      /* of a pull or build */
+    struct carry_caps net_caps; /* of a network through the link */
     const char *state_dir;      /* NULL: no place that remembers environments */
     const char *temp_dir;       /* of workspaces and build contexts; absolute */
     int cancel_fd;              /* readable: give up; -1: never */

@@ -15,7 +15,7 @@
 #include "wire/frame.h"
 
 #define WIRE_MAGIC   0x784f6247u /* "GbOx" */
-#define WIRE_VERSION 2u
+#define WIRE_VERSION 3u
 
 /* Who may send a message. */
 enum msg_direction {
@@ -147,6 +147,9 @@ enum mount_flags {
     MOUNT_FLAG_NOATIME = 1 << 8,  /* reading leaves no time; a file system of one's own */
     MOUNT_FLAG_CLOSED = 1 << 9,   /* the source lies where nobody of the box could walk to */
 };
+
+/* Set in the numbers of connections that the host asked for. */
+#define DIAL_ASK 0x80000000u
 
 /* The spawner's one argument, if it has any: it is to be nobody's child. */
 #define SPAWNER_ORPHAN "orphan"

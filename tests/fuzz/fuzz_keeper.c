@@ -5,8 +5,9 @@
  * Then come events: somebody arrives, leaves, reads, or sends a frame.  A glove that is not
  * hostile answers and sends only what it may, and holds the keeper to the link's rules as a real
  * one does, whose end would be the end of the box: then nothing that clients do may lose the
- * link.  Whoever is hostile, a client gets only frames of channels and requests of his own, the
- * keeper comes to rest, and no descriptor is left. */
+ * link.  It asks for a network, too, which one of the clients may serve.  Whoever is hostile, a
+ * client gets only frames of channels and requests of his own, the keeper comes to rest, and no
+ * descriptor is left. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -43,6 +44,7 @@ enum event {
     EVENT_ANSWER,
     EVENT_DATA,
     EVENT_CREDIT,
+    EVENT_NET, /* a question, an answer, a connection, its end */
     N_EVENTS,
 };
 
@@ -54,6 +56,8 @@ union any {
     struct msg_data data;
     struct msg_credit credit;
     struct msg_ok ok;
+    struct msg_told told;
+    struct msg_dial dial;
     char room[MSG_STRUCT_MAX];
 };
 
@@ -68,6 +72,9 @@ struct client {
     unsigned ended[SLOTS];
     unsigned asked[SLOTS]; /* answers that he may get */
     unsigned answered[SLOTS];
+    bool has_served;       /* he said so, at least */
+    uint32_t asked_by_box; /* the last question that came to him */
+    uint32_t next_channel;
 };
 
 struct wish {
@@ -84,10 +91,25 @@ struct channel {
     uint64_t owed;
 };
 
+/* A question, or a connection of either kind. */
+struct line {
+    uint32_t ask; /* 0: free */
+    bool is_lookup;
+    bool is_waiting; /* for TOLD, or for our DIALLED */
+    uint32_t in;
+    uint32_t out;
+};
+
+/* What a real one has room for. */
+#define LINES_MAX 320
+#define DIALS_MAX 256
+
 /* What an honest glove knows. */
 struct honest {
     struct wish wishes[KEEPER_REQUESTS_MAX];
-    struct channel channels[2 * KEEPER_ROUTES_MAX];
+    struct channel channels[KEEPER_PLACES];
+    struct line lines[LINES_MAX + DIALS_MAX];
+    uint32_t next_ask;
 };
 
 struct world {
@@ -222,10 +244,142 @@ static void glove_takes_credit(struct world *w, const struct wire_head *head, ui
         channel->credit += bytes;
 }
 
+/* ---- an honest glove's network --------------------------------------------------------------- */
+
+static struct line *line_by(struct world *w, uint32_t ask)
+{
+    for (size_t i = 0; i < N_ELEMENTS(w->honest.lines); i++)
+        if (w->honest.lines[i].ask == ask)
+            return &w->honest.lines[i];
+    return NULL;
+}
+
+/* Those whose channels have ended are over. */
+static void lines_settle(struct world *w)
+{
+    for (size_t i = 0; i < N_ELEMENTS(w->honest.lines); i++) {
+        struct line *line = &w->honest.lines[i];
+
+        if (line->in && !channel_by(w, line->in) && !channel_by(w, line->out))
+            *line = (struct line){ 0 };
+    }
+}
+
+static size_t n_lines(const struct world *w, bool is_dial)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < N_ELEMENTS(w->honest.lines); i++)
+        n += w->honest.lines[i].ask && !(w->honest.lines[i].ask & DIAL_ASK) == !is_dial;
+    return n;
+}
+
+static void glove_takes_told(struct world *w, const struct msg_told *told)
+{
+    struct line *line = told->ask ? line_by(w, told->ask) : NULL;
+
+    must(line && line->is_waiting && !(told->ask & DIAL_ASK));
+    if (told->error || line->is_lookup) {
+        *line = (struct line){ 0 };
+        return;
+    }
+    channel_open(w, told->in, true);
+    channel_open(w, told->out, false);
+    line->is_waiting = false;
+    line->in = told->in;
+    line->out = told->out;
+}
+
+static void glove_takes_dial(struct world *w, const struct msg_dial *dial)
+{
+    struct line *line;
+
+    lines_settle(w);
+    line = line_by(w, 0);
+    must(dial->ask & DIAL_ASK && dial->port > 0 && dial->port < 65536 && line);
+    must(!line_by(w, dial->ask) && n_lines(w, true) < DIALS_MAX);
+    channel_open(w, dial->in, true);
+    channel_open(w, dial->out, false);
+    *line = (struct line){ .ask = dial->ask, .is_waiting = true, .in = dial->in, .out = dial->out };
+}
+
+static void glove_takes_hang_up(struct world *w, uint32_t ask)
+{
+    struct line *line = ask ? line_by(w, ask) : NULL;
+    struct channel *in = line && line->in ? channel_by(w, line->in) : NULL;
+    struct channel *out = line && line->out ? channel_by(w, line->out) : NULL;
+    struct msg_data end = { .bytes.size = 0 };
+
+    if (in)
+        in->number = 0;
+    if (out) {
+        peer_say(&w->glove, MSG_DATA, out->number, WIRE_FLAG_FIN, &end);
+        out->number = 0;
+    }
+    must(!line || line->in);
+    if (line)
+        *line = (struct line){ 0 };
+}
+
+static void glove_asks(struct world *w)
+{
+    struct line *line;
+    struct msg_lookup lookup = { .name = "one.test" };
+    struct msg_connect connect = { .port = 80, .name = "" };
+
+    lines_settle(w);
+    line = line_by(w, 0);
+    if (!line || n_lines(w, false) == LINES_MAX)
+        return;
+    *line = (struct line){
+        .ask = ++w->honest.next_ask,
+        .is_lookup = next_byte(w) & 1,
+        .is_waiting = true,
+    };
+    lookup.ask = connect.ask = line->ask;
+    if (line->is_lookup)
+        peer_say(&w->glove, MSG_LOOKUP, 0, 0, &lookup);
+    else
+        peer_say(&w->glove, MSG_CONNECT, 0, 0, &connect);
+}
+
+static void glove_news(struct world *w)
+{
+    struct line *line = &w->honest.lines[next_byte(w) % 8];
+    struct msg_dialled dialled = { .ask = line->ask, .error = next_byte(w) & 1 };
+    struct msg_hung_up hung_up = { .ask = line->ask };
+
+    lines_settle(w);
+    if (!line->ask || !line->in)
+        return;
+    if (!line->is_waiting)
+        peer_say(&w->glove, MSG_HUNG_UP, 0, 0, &hung_up);
+    else
+        peer_say(&w->glove, MSG_DIALLED, 0, 0, &dialled);
+    line->is_waiting = false;
+}
+
+/* True: it was of the network. */
+static bool glove_takes_net(struct world *w, const struct wire_head *head, const union any *msg)
+{
+    if (head->type == MSG_TOLD)
+        glove_takes_told(w, &msg->told);
+    else if (head->type == MSG_DIAL)
+        glove_takes_dial(w, &msg->dial);
+    else if (head->type == MSG_HANG_UP)
+        glove_takes_hang_up(w, msg->told.ask);
+    else
+        return false;
+    return true;
+}
+
 static void glove_takes_request(struct world *w, const struct wire_head *head, union any *msg)
 {
     must(head->channel == 0 && head->flags == 0);
-    must(head->type != MSG_HELLO && head->type != MSG_SETUP && head->type != MSG_LIMITS);
+    must(head->type != MSG_HELLO && head->type != MSG_SETUP && head->type != MSG_LIMITS &&
+         head->type != MSG_SERVE);
+    if (glove_takes_net(w, head, msg))
+        return;
     /* All begin with their number. */
     wish_add(w, head->type, msg->ok.seq);
     if (head->type == MSG_RUN)
@@ -387,7 +541,14 @@ static void client_asks(struct client *c, const struct wire_head *head, const ui
         client_opens(c, msg.get.channel);
     } else if (head->type == MSG_LIST) {
         client_opens(c, msg.list.channel);
+    } else if (head->type == MSG_TOLD) {
+        client_opens(c, msg.told.in);
+        client_opens(c, msg.told.out);
+    } else if (head->type == MSG_DIAL) {
+        client_opens(c, msg.dial.in);
+        client_opens(c, msg.dial.out);
     }
+    c->has_served = c->has_served || head->type == MSG_SERVE;
 }
 
 static void client_gets(const struct world *w, struct client *c, const struct wire_head *head,
@@ -406,6 +567,12 @@ static void client_gets(const struct world *w, struct client *c, const struct wi
         return;
     }
     must(head->channel == 0);
+    if (head->type == MSG_LOOKUP || head->type == MSG_CONNECT || head->type == MSG_HUNG_UP ||
+        head->type == MSG_DIALLED) {
+        must(c->has_served);
+        c->asked_by_box = msg.told.ask;
+        return;
+    }
     slot = msg.ok.seq % SLOTS;
     c->answered[slot]++;
     must(w->is_hostile ? c->asked[slot] > 0 : c->asked[slot] >= c->answered[slot]);
@@ -451,6 +618,39 @@ static void client_greets(struct client *c)
     peer_say(&c->peer, MSG_HELLO, 0, 0, &hello);
 }
 
+static void client_says(struct client *c, uint8_t type, const void *msg)
+{
+    static uint8_t frame[256];
+    struct wire_head head;
+    int n = msg_encode(type, 0, 0, msg, frame, sizeof(frame));
+
+    must(n > 0 && wire_head_get(frame, &head) == 0);
+    client_asks(c, &head, frame + WIRE_HEAD_SIZE);
+    peer_send(&c->peer, frame, (size_t)n, 0);
+}
+
+/* What a server does, whether he is one or not. */
+static void client_serves(struct world *w, struct client *c)
+{
+    uint8_t what = next_byte(w);
+    uint32_t channel = c->next_channel += 4;
+    struct msg_serve serve = { .seq = 1 };
+    struct msg_told told = { .ask = c->asked_by_box, .error = what & 8 ? EACCES : 0 };
+    struct msg_dial dial = { .ask = DIAL_ASK | channel, .port = 80 };
+    struct msg_hang_up end = { .ask = what & 8 ? DIAL_ASK | (channel - 4) : c->asked_by_box };
+
+    told.in = dial.in = channel;
+    told.out = dial.out = channel + 2;
+    if (what % 4 == 0)
+        client_says(c, MSG_SERVE, &serve);
+    else if (what % 4 == 1)
+        client_says(c, MSG_TOLD, &told);
+    else if (what % 4 == 2)
+        client_says(c, MSG_DIAL, &dial);
+    else
+        client_says(c, MSG_HANG_UP, &end);
+}
+
 /* ---- events --------------------------------------------------------------------------------- */
 
 /* Type, flags, channel, descriptors and length are bytes of the input, then what it says. */
@@ -485,6 +685,10 @@ static void glove_event(struct world *w, enum event event)
         glove_answers(w);
     else if (event == EVENT_DATA)
         glove_sends(w);
+    else if (event == EVENT_NET && next_byte(w) & 1)
+        glove_asks(w);
+    else if (event == EVENT_NET)
+        glove_news(w);
     else
         glove_pays(w);
 }
@@ -501,6 +705,8 @@ static void client_event(struct world *w, struct client *c, enum event event)
         client_reads(w, c);
     else if (event == EVENT_GREET)
         client_greets(c);
+    else if (event == EVENT_NET)
+        client_serves(w, c);
     else
         send_any(w, &c->peer, c, event == EVENT_FLOOD);
 }

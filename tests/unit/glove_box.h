@@ -65,6 +65,8 @@ struct box {
     struct msg_error error;
     struct msg_exit exit;
     struct msg_hello hello;
+    struct msg_dialled dialled;
+    struct msg_hung_up hung_up;
     uint64_t credit;      /* what the glove has given, all channels together */
     uint32_t exits[2048]; /* exit code or 1000 + signal by seq - BOX_SEQ_FIRST, ~0 for none */
 };
@@ -263,6 +265,12 @@ static inline void box_take(struct box *box, const struct wire_head *head, const
         assert_int_equal(msg_decode(head->type, payload, head->size, &box->exit), 0);
         box->exits[(box->exit.run - BOX_SEQ_FIRST) % N_ELEMENTS(box->exits)] =
             box->exit.signo ? 1000 + box->exit.signo : box->exit.code;
+        break;
+    case MSG_DIALLED:
+        assert_int_equal(msg_decode(head->type, payload, head->size, &box->dialled), 0);
+        break;
+    case MSG_HUNG_UP:
+        assert_int_equal(msg_decode(head->type, payload, head->size, &box->hung_up), 0);
         break;
     default:
         fail_msg("unexpected frame %u", head->type);

@@ -44,7 +44,7 @@ static void stage_up(struct stage *stage)
     stage->glove->egress.next_ask = 7;
     stage->host = link[1];
     stage->program = program[1];
-    stage->conn = &stage->glove->egress.conns[0];
+    stage->conn = conn_new(&stage->glove->conns, CONN_OURS, 0);
     proxy_begin(proxy_place(&stage->glove->egress.proxy), stage->conn, program[0]);
 }
 
@@ -123,7 +123,7 @@ static void tell(struct stage *stage, uint32_t error)
     };
 
     assert_int_equal(egress_told(stage->glove, &told), 0);
-    assert_int_equal(egress_settle(stage->glove), 0);
+    assert_int_equal(conn_settle(stage->glove), 0);
 }
 
 /* Every place of the proxy is free. */
@@ -189,7 +189,7 @@ static void test_a_head_waits_for_room_on_the_link(void **state)
     assert_int_equal(channel_events(stage.conn->out), -1);
     assert_int_equal(frame(&stage, &seen, &channel), MSG_DATA);
     assert_int_equal(channel, 2);
-    assert_int_equal(egress_settle(stage.glove), 0);
+    assert_int_equal(conn_settle(stage.glove), 0);
     the_server_gets(&stage, "GET / HTTP/1.0\r\nHost: a.org\r\nConnection: close\r\n\r\n");
     has_forgotten(&stage);
     stage_down(&stage);
@@ -208,10 +208,10 @@ static void test_a_server_that_is_gone_before_the_head_went_on(void **state)
     asks_for(&stage, "a.org", 0, 80);
     assert_int_equal(link_send(&stage.glove->link, MSG_DATA, 2, 0, &data), 0);
     tell(&stage, 0);
-    assert_int_equal(egress_hang_up(stage.glove, &hang_up), 0);
+    assert_int_equal(conn_hang_up(stage.glove, &hang_up), 0);
     assert_int_equal(stage.conn->state, CONN_FREE);
     has_forgotten(&stage);
-    assert_int_equal(egress_settle(stage.glove), 0);
+    assert_int_equal(conn_settle(stage.glove), 0);
     stage_down(&stage);
 }
 

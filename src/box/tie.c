@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* box/tie.c - a socket of the host, tied to two channels of a link. */
+#include "box/tie.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "box/link.h"
+#include "wire/msg.h"
+
+#define PIECE 65536
+
+static void count(const struct tie *tie, size_t len)
+{
+    if (tie->count)
+        *tie->count += len;
+}
+
+static void end_if_over(struct tie *tie)
+{
+    if (!tie->in && !tie->out && !tie->held_len)
+        tie->over(tie->user);
+}
+
+/* ---- from the box --------------------------------------------------------------------------- */
+
+/* How much the peer took; 0 when it takes none now. */
+static ssize_t give(struct tie *tie, const uint8_t *bytes, size_t len)
+{
+    ssize_t n;
+
+    do {
+        n = send(tie->fd, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+    } while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return errno == EAGAIN ? 0 : -errno;
+    tie->bytes_sent += (uint64_t)n;
+    count(tie, (size_t)n);
+    (void)link_channel_pay(tie->link, tie->out, (size_t)n);
+    return n;
+}
+
+static void end_out(struct tie *tie)
+{
+    if (!tie->has_fin || !tie->out || tie->held_len)
+        return;
+    (void)shutdown(tie->fd, SHUT_WR);
+    link_channel_close(tie->link, tie->out);
+    tie->out = 0;
+}
+
+static int give_held(struct tie *tie)
+{
+    while (tie->held_len > 0) {
+        ssize_t n = give(tie, tie->held + tie->held_at, tie->held_len);
+
+        if (n <= 0)
+            return (int)n;
+        tie->held_at += (size_t)n;
+        tie->held_len -= (size_t)n;
+    }
+    tie->held_at = 0;
+    end_out(tie);
+    return 0;
+}
+
+/* Never more than the credit that was given, which is paid back only as the peer takes it. */
+static bool hold(struct tie *tie, const uint8_t *bytes, size_t len)
+{
+    if (!tie->held)
+        tie->held = malloc(WIRE_CREDIT_START);
+    if (!tie->held)
+        return false;
+    if (tie->held_at > 0) {
+        memmove(tie->held, tie->held + tie->held_at, tie->held_len);
+        tie->held_at = 0;
+    }
+    memcpy(tie->held + tie->held_len, bytes, len);
+    tie->held_len += len;
+    return true;
+}
+
+/* What fails here is told where it is waited for: the channel is in use. */
+static void on_data(void *user, const uint8_t *bytes, size_t len)
+{
+    struct tie *tie = user;
+    ssize_t n = 0;
+
+    if (tie->held_len == 0 && !tie->has_failed)
+        n = give(tie, bytes, len);
+    tie->has_failed = tie->has_failed || n < 0 ||
+                      ((size_t)n < len && !hold(tie, bytes + (size_t)n, len - (size_t)n));
+}
+
+static void on_fin(void *user)
+{
+    struct tie *tie = user;
+
+    tie->has_fin = true;
+    end_out(tie);
+    end_if_over(tie);
+}
+
+static const struct channel_ops ops = { .data = on_data, .fin = on_fin };
+
+/* ---- to the box ----------------------------------------------------------------------------- */
+
+static void end_in(struct tie *tie)
+{
+    (void)link_channel_send(tie->link, tie->in, NULL, 0, true);
+    link_channel_close(tie->link, tie->in);
+    tie->in = 0;
+}
+
+static int receive(struct tie *tie)
+{
+    uint8_t piece[PIECE];
+    size_t room = link_channel_room(tie->link, tie->in);
+    ssize_t n;
+
+    /* Nothing asked for is nothing read, and no end. */
+    if (room == 0)
+        return 0;
+    n = recv(tie->fd, piece, room < sizeof(piece) ? room : sizeof(piece), MSG_DONTWAIT);
+    if (n < 0)
+        return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+    if (n == 0) {
+        end_in(tie);
+        return 0;
+    }
+    tie->bytes_received += (uint64_t)n;
+    count(tie, (size_t)n);
+    (void)link_channel_send(tie->link, tie->in, piece, (size_t)n, false);
+    return 0;
+}
+
+/* ---- both ----------------------------------------------------------------------------------- */
+
+int tie_open(struct tie *tie, struct link *link, int fd)
+{
+    tie->link = link;
+    tie->fd = -1;
+    tie->in = link_channel_open(link, NULL, tie);
+    tie->out = link_channel_open(link, &ops, tie);
+    if (!tie->in || !tie->out)
+        return -ENOBUFS;
+    link_channel_hold(link, tie->out);
+    tie->fd = fd;
+    return 0;
+}
+
+void tie_close(struct tie *tie)
+{
+    if (tie->fd >= 0)
+        close(tie->fd);
+    if (tie->in)
+        link_channel_close(tie->link, tie->in);
+    if (tie->out)
+        link_channel_close(tie->link, tie->out);
+    free(tie->held);
+    *tie = (struct tie){ .fd = -1 };
+}
+
+struct pollfd tie_wish(const struct tie *tie)
+{
+    bool has_room = tie->in && link_channel_room(tie->link, tie->in) > 0;
+    bool wants_out = tie->held_len > 0 || tie->has_failed;
+
+    return (struct pollfd){
+        .fd = has_room || wants_out ? tie->fd : -1,
+        .events = (short)((has_room ? POLLIN : 0) | (wants_out ? POLLOUT : 0)),
+    };
+}
+
+int tie_serve(struct tie *tie, short revents)
+{
+    int r = tie->has_failed ? -EPIPE : 0;
+
+    if (r == 0 && revents & (POLLOUT | POLLERR | POLLHUP))
+        r = give_held(tie);
+    if (r == 0 && tie->in && revents & (POLLIN | POLLERR | POLLHUP))
+        r = receive(tie);
+    if (r == 0)
+        end_if_over(tie);
+    return r;
+}
+
+void tie_deaf(struct tie *tie)
+{
+    if (tie->in)
+        end_in(tie);
+    end_if_over(tie);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* box/tie.h - a socket of the host, tied to two channels of a link: what is received on the one is
+ * sent on the other, both ways, each to its own end.
+ *
+ *    peer ── socket ──► in (to the box)           credit of the glove
+ *    peer ◄── socket ── out (from the box)        what the peer does not take is held, and paid for
+ *                                                 as it does
+ *
+ * Bytes held for a slow peer are bounded by the credit of one channel.
+ */
+#pragma once
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct link;
+
+struct tie {
+    struct link *link;
+    int fd;
+    uint32_t in;  /* 0: ended */
+    uint32_t out; /* 0: ended */
+    bool has_fin; /* the box has sent all */
+    bool has_failed;
+    uint8_t *held; /* of the box's bytes, what the peer has not taken */
+    size_t held_at;
+    size_t held_len;
+    uint64_t bytes_sent; /* to the peer */
+    uint64_t bytes_received;
+    uint64_t *count;          /* both are added here, too; may be NULL */
+    void (*over)(void *user); /* both directions have ended; tie_close() is the owner's */
+    void *user;
+};
+
+/* Opens the channels.  The socket is taken over on success.  -ENOBUFS: no channel is left. */
+int tie_open(struct tie *tie, struct link *link, int fd);
+
+/* Closes what is open, from any state but zeroed memory that never was one.  Sends nothing. */
+void tie_close(struct tie *tie);
+
+/* What to wait for; fd is -1 for nothing. */
+struct pollfd tie_wish(const struct tie *tie);
+
+/* Does what the events ask for.  -errno: the peer is gone.  over() may have been called. */
+int tie_serve(struct tie *tie, short revents);
+
+/* Nobody in the box reads any more: its input ends, what comes from it still goes to the peer.
+ * over() may have been called. */
+void tie_deaf(struct tie *tie);

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* glove/conn.c - connections whose other end is the host's. */
+#include "glove/conn.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "glove/glove.h"
+
+/* ---- the table ------------------------------------------------------------------------------ */
+
+bool conn_has_room(const struct conns *conns, enum conn_kind kind)
+{
+    if (conns->used[kind] < CONNS_MAX)
+        return true;
+    for (size_t i = 0; i < CONNS_MAX; i++)
+        if (conns->all[kind][i].state == CONN_FREE)
+            return true;
+    return false;
+}
+
+struct conn *conn_new(struct conns *conns, enum conn_kind kind, uint32_t ask)
+{
+    for (size_t i = 0; i < CONNS_MAX; i++) {
+        struct conn *conn = &conns->all[kind][i];
+
+        if (conn->state != CONN_FREE)
+            continue;
+        *conn = (struct conn){ .state = CONN_ASKED, .ask = ask, .fd = -1 };
+        if (i >= conns->used[kind])
+            conns->used[kind] = i + 1;
+        return conn;
+    }
+    return NULL;
+}
+
+struct conn *conn_of(struct conns *conns, uint32_t ask)
+{
+    enum conn_kind kind = ask & DIAL_ASK ? CONN_THEIRS : CONN_OURS;
+
+    for (size_t i = 0; i < conns->used[kind]; i++)
+        if (conns->all[kind][i].state != CONN_FREE && conns->all[kind][i].ask == ask)
+            return &conns->all[kind][i];
+    return NULL;
+}
+
+/* ---- channels ------------------------------------------------------------------------------- */
+
+int conn_open_channels(struct glove *glove, struct conn *conn, uint32_t in, uint32_t out)
+{
+    struct channels *channels = &glove->channels;
+    int r = channel_open(channels, in, CHANNEL_IN, &conn->in);
+
+    if (r == 0)
+        r = channel_open(channels, out, CHANNEL_OUT, &conn->out);
+    if (r < 0)
+        return r;
+    conn->in_number = in;
+    conn->out_number = out;
+    conn->has_channels = true;
+    return 0;
+}
+
+int conn_attach(struct glove *glove, struct conn *conn)
+{
+    int r = channel_socket(&glove->channels, conn->in, conn->out, take_fd(&conn->fd));
+
+    conn->state = CONN_OPEN;
+    conn->out->is_held = conn->talk != NULL;
+    if (r == 0)
+        return channel_begin(conn->in, &glove->link);
+    /* No descriptor is left: it ends before it has begun. */
+    channel_abandon(conn->in);
+    return channel_finish(conn->out, &glove->link);
+}
+
+/* ---- ends ----------------------------------------------------------------------------------- */
+
+void conn_reset_fd(int fd)
+{
+    struct linger now = { .l_onoff = 1, .l_linger = 0 };
+
+    (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+    close(fd);
+}
+
+bool conn_has_channel(const struct channel *channel, uint32_t number)
+{
+    return channel->way != CHANNEL_FREE && channel->number == number;
+}
+
+static void forget(struct conn *conn)
+{
+    proxy_forget(conn);
+    conn->state = CONN_FREE;
+}
+
+static int settle(struct glove *glove, struct conn *conn)
+{
+    struct msg_hung_up msg = { .ask = conn->ask };
+    bool has_in = conn_has_channel(conn->in, conn->in_number);
+    bool has_out = conn_has_channel(conn->out, conn->out_number);
+    int r = conn->talk && has_out ? proxy_settle(glove, conn) : 0;
+
+    if (r < 0)
+        return r;
+    if (!has_in && !has_out) {
+        forget(conn);
+        return 0;
+    }
+    if (!has_in || conn->in->fd >= 0 || conn->has_told)
+        return 0;
+    conn->has_told = true;
+    return link_send(&glove->link, MSG_HUNG_UP, 0, 0, &msg);
+}
+
+int conn_settle(struct glove *glove)
+{
+    struct conns *conns = &glove->conns;
+    int r = 0;
+
+    for (size_t kind = 0; kind < N_CONN_KINDS; kind++) {
+        size_t used = 0;
+
+        for (size_t i = 0; r == 0 && i < conns->used[kind]; i++) {
+            struct conn *conn = &conns->all[kind][i];
+
+            if (conn->state == CONN_OPEN)
+                r = settle(glove, conn);
+            if (conn->state != CONN_FREE)
+                used = i + 1;
+        }
+        if (r == 0)
+            conns->used[kind] = used;
+    }
+    return r;
+}
+
+/* The other end is gone in both directions; the host sends nothing behind that. */
+int conn_hang_up(struct glove *glove, const void *msg)
+{
+    const struct msg_hang_up *request = msg;
+    struct conn *conn = conn_of(&glove->conns, request->ask);
+    int r = 0;
+
+    if (!conn || !conn->has_channels)
+        return 0; /* it crossed with our own end */
+    drop_fd(&conn->fd);
+    if (conn_has_channel(conn->in, conn->in_number))
+        channel_reset(conn->in);
+    if (conn_has_channel(conn->out, conn->out_number))
+        r = channel_finish(conn->out, &glove->link);
+    forget(conn);
+    return r;
+}
