@@ -65,6 +65,8 @@ int box_make(const struct settings *settings, const struct box_wish *wish, struc
         .image = settings->image,
         .workdir = wish->workdir ? wish->workdir : BOX_WORKSPACE,
         .ttl_ms = wish->ttl_ms,
+        .net_rules = wish->net,
+        .net_caps = settings->net_caps,
     };
     cleanup_with(packages_close) struct packages packages;
     char id[ID_SIZE];
@@ -77,7 +79,7 @@ int box_make(const struct settings *settings, const struct box_wish *wish, struc
     box.ttl_ms = wish->ttl_ms;
     box.shows_groups = true;
     if (r == 0)
-        r = kept_open(&box, &spec, id, err);
+        r = kept_open_ports(&box, &spec, wish->ports, wish->n_ports, id, err);
     if (r == 0)
         r = kept_find(settings->state_dir, id, ret, err);
     if (r < 0)

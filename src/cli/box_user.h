@@ -2,11 +2,13 @@
 /* cli/box_user.h - the box that a command means: by its id, or by whose it is. */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct gb_err;
 struct kept;
 struct package_wishes;
+struct port;
 struct settings;
 
 /* Letters, digits, "._-@", not at the beginning "-" or "."; at most 63. */
@@ -18,6 +20,9 @@ struct box_wish {
     const char *workdir;                   /* NULL: the workspace */
     uint64_t ttl_ms;                       /* 0: for ever */
     const struct package_wishes *packages; /* NULL: none */
+    const char *net;                       /* rules of its network; NULL: none */
+    struct port *ports; /* of this machine that lead to it; those that were 0 are filled in */
+    size_t n_ports;
 };
 
 /* Makes a box and gives it to a keeper. */

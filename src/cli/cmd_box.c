@@ -15,6 +15,8 @@
 #include "base/num.h"
 #include "base/path.h"
 #include "box/kept.h"
+#include "box/port.h"
+#include "cli/box_net.h"
 #include "cli/box_user.h"
 #include "cli/command.h"
 #include "cli/package_args.h"
@@ -31,6 +33,8 @@ struct box_args {
     const char *workdir;
     const char *ttl;
     struct package_args packages;
+    const char *net;
+    struct text_list ports;
     bool is_json;
     bool is_all;
 };
@@ -48,6 +52,10 @@ static const struct opt create_options[] = {
     { OPT_KEY, .key = KEY_PIDS },
     { OPT_KEY, .key = KEY_DISK },
     { OPT_KEY, .key = KEY_OUTPUT_MAX },
+    { OPT_TEXT, "net", 0, AT(net), "RULES", "what it may reach: NAME[:PORT],… or full [none]" },
+    { OPT_KEY, .key = KEY_NET_CONNECTIONS },
+    { OPT_KEY, .key = KEY_NET_BYTES },
+    { OPT_LIST, "port", 'p', AT(ports), "[IP:]HOST:BOX", "lead a port of this machine to it" },
     { OPT_KEY, .key = KEY_BACKEND },
     { OPT_KEY, .key = KEY_IMAGE },
     { OPT_KEY, .key = KEY_DOCKER_RUNTIME },
@@ -87,6 +95,7 @@ static void opened_clear(struct opened *opened)
 {
     package_args_free(&opened->args.packages);
     package_wishes_clear(&opened->wishes);
+    free(opened->args.ports.items);
     settings_clear(&opened->settings);
     parsed_clear(&opened->parsed);
 }
@@ -110,7 +119,8 @@ static int open_call(const struct call *call, struct opened *ret, struct gb_err 
 
 /* ---- showing -------------------------------------------------------------------------------- */
 
-static void put_json(struct json_writer *w, const struct kept *kept, const struct box_news *news)
+static void put_json(struct json_writer *w, const struct settings *settings,
+                     const struct kept *kept, const struct box_news *news)
 {
     const struct limits *limits = &kept->box.receipt.limits;
 
@@ -128,6 +138,9 @@ static void put_json(struct json_writer *w, const struct kept *kept, const struc
     json_put_double(w, "cpus", (double)limits->cpu_milli / 1000, 3);
     json_put_u64(w, "pids", limits->pids);
     json_put_u64(w, "disk_bytes", limits->disk_bytes);
+    json_put_str(w, "net", kept->net_rules);
+    json_put_str(w, "network", box_network_word(settings, kept));
+    box_ports_json(w, kept);
     json_object_end(w);
 }
 
@@ -142,8 +155,10 @@ static int ask(const struct settings *settings, const struct kept *kept, struct 
     return r;
 }
 
-static void put_line(const struct kept *kept, const struct box_news *news, struct buf *ret)
+static void put_line(const struct settings *settings, const struct kept *kept,
+                     const struct box_news *news, struct buf *ret)
 {
+    const char *network = box_network_word(settings, kept);
     time_t seconds = (time_t)(kept->created_ms / 1000);
     char date[32] = "";
     char left[32] = "";
@@ -153,16 +168,45 @@ static void put_line(const struct kept *kept, const struct box_news *news, struc
         (void)strftime(date, sizeof(date), "%Y-%m-%d %H:%M", &parts);
     if (news->ttl_ms)
         (void)snprintf(left, sizeof(left), "  %" PRIu64 " s left", news->ttl_ms / 1000);
-    (void)buf_printf(ret, "%.*s  %s  %-8s  %2" PRIu32 " run%s%s%s%s\n", ID_SHOWN, kept->id, date,
-                     kept->box.receipt.backend, news->runs, news->runs == 1 ? " " : "s", left,
-                     kept->user ? "  of " : "", kept->user ? kept->user : "");
+    (void)buf_printf(ret, "%.*s  %s  %-8s  %2" PRIu32 " run%s%s%s%s%s%s\n", ID_SHOWN, kept->id,
+                     date, kept->box.receipt.backend, news->runs, news->runs == 1 ? " " : "s", left,
+                     network ? "  network " : "", network ? network : "", kept->user ? "  of " : "",
+                     kept->user ? kept->user : "");
 }
 
 /* ---- create --------------------------------------------------------------------------------- */
 
-static int wish_of(const struct box_args *args, struct box_wish *ret, struct gb_err *err)
+static int ports_of(const struct text_list *texts, struct port ports[static BOX_PORTS_MAX],
+                    struct gb_err *err)
 {
-    *ret = (struct box_wish){ .user = args->user, .workdir = args->workdir };
+    if (texts->n > BOX_PORTS_MAX)
+        return gb_fail(err, -E2BIG, GB_BLAME_CALLER, "--port: at most %d", BOX_PORTS_MAX);
+    for (size_t i = 0; i < texts->n; i++) {
+        int r = port_parse(texts->items[i], &ports[i], err);
+
+        if (r < 0)
+            return gb_wrap(err, r, "--port");
+    }
+    return 0;
+}
+
+static int check_net(const char *rules, struct gb_err *err)
+{
+    cleanup_with(net_policy_clear) struct net_policy policy = { 0 };
+
+    return rules ? net_policy_parse(rules, &policy, err) : 0;
+}
+
+static int wish_of(const struct box_args *args, struct port ports[static BOX_PORTS_MAX],
+                   struct box_wish *ret, struct gb_err *err)
+{
+    *ret = (struct box_wish){
+        .user = args->user,
+        .workdir = args->workdir,
+        .net = args->net,
+        .ports = ports,
+        .n_ports = args->ports.n,
+    };
     if (args->workdir && (!path_is_clean_absolute(args->workdir) || !args->workdir[1]))
         return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
                        "--workdir: '%.200s' is no absolute path without '.' and '..'",
@@ -172,14 +216,29 @@ static int wish_of(const struct box_args *args, struct box_wish *ret, struct gb_
         return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
                        "--ttl: '%.40s' is no time from a millisecond to 49 days, such as 90s or 2h",
                        args->ttl);
-    return 0;
+    if (check_net(args->net, err) < 0)
+        return -EINVAL;
+    return ports_of(&args->ports, ports, err);
+}
+
+/* A number that nobody chose is told. */
+static void tell_ports(const struct box_args *args, const struct port *ports)
+{
+    for (size_t i = 0; i < args->ports.n; i++) {
+        struct port said;
+
+        if (port_parse(args->ports.items[i], &said, NULL) == 0 && said.host == 0)
+            (void)dprintf(STDERR_FILENO, "Port %u of %s leads to port %u of the box.\n",
+                          ports[i].host, ports[i].ip, ports[i].box);
+    }
 }
 
 static int create(struct opened *opened, struct kept *ret, struct gb_err *err)
 {
+    struct port ports[BOX_PORTS_MAX];
     struct box_wish wish;
     cleanup_close int lock = -1;
-    int r = wish_of(&opened->args, &wish, err);
+    int r = wish_of(&opened->args, ports, &wish, err);
 
     if (r < 0)
         return r;
@@ -199,7 +258,10 @@ static int create(struct opened *opened, struct kept *ret, struct gb_err *err)
         if (r < 0)
             return r;
     }
-    return box_make(&opened->settings, &wish, ret, err);
+    r = box_make(&opened->settings, &wish, ret, err);
+    if (r == 0)
+        tell_ports(&opened->args, ports);
+    return r;
 }
 
 static int create_call(const struct call *call, struct gb_err *err)
@@ -218,7 +280,7 @@ static int create_call(const struct call *call, struct gb_err *err)
         return r < 0 ? r : 0;
     if (opened.args.is_json) {
         json_writer_init(&w, &text, false);
-        put_json(&w, &kept, &(struct box_news){ .ttl_ms = kept.ttl_ms });
+        put_json(&w, &opened.settings, &kept, &(struct box_news){ .ttl_ms = kept.ttl_ms });
         (void)json_writer_end(&w);
     } else {
         (void)buf_puts(&text, kept.id);
@@ -250,7 +312,7 @@ static void list_json(const struct settings *settings, const struct kept *list, 
         struct box_news news;
 
         if (ask(settings, &list[i], &news) == 0)
-            put_json(&w, &list[i], &news);
+            put_json(&w, settings, &list[i], &news);
     }
     json_array_end(&w);
     json_object_end(&w);
@@ -278,7 +340,7 @@ static int list_call(const struct call *call, struct gb_err *err)
         struct box_news news;
 
         if (!opened.args.is_json && ask(&opened.settings, &list[i], &news) == 0)
-            put_line(&list[i], &news, &text);
+            put_line(&opened.settings, &list[i], &news, &text);
         kept_clear(&list[i]);
     }
     free(list);

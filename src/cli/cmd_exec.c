@@ -59,6 +59,8 @@ static const struct opt options[] = {
     { OPT_KEY, .key = KEY_OUTPUT_MAX },
     { OPT_TEXT, "net", 0, AT(net), "RULES", "what it may reach: NAME[:PORT],… or full [none]" },
     PACKAGE_OPTIONS(struct given, packages),
+    { OPT_KEY, .key = KEY_NET_CONNECTIONS },
+    { OPT_KEY, .key = KEY_NET_BYTES },
     { OPT_KEY, .key = KEY_BACKEND },
     { OPT_KEY, .key = KEY_IMAGE },
     { OPT_KEY, .key = KEY_DOCKER_RUNTIME },

@@ -48,6 +48,8 @@ extern const struct cmd cmd_box_rmfile;
 extern const struct cmd cmd_box_run;
 extern const struct cmd cmd_box_runs;
 extern const struct cmd cmd_box_stat;
+extern const struct cmd cmd_box_net;
+extern const struct cmd cmd_box_ports;
 extern const struct cmd cmd_box_stats;
 extern const struct cmd cmd_box_wait;
 extern const struct cmd cmd_cache_list;

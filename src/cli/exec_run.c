@@ -491,6 +491,7 @@ static int execute(const struct exec_args *args, const struct settings *settings
         .args = (const char *const *)args->args,
         .env = args->env,
         .net = args->net.mode != NET_NONE ? &args->net : NULL,
+        .net_caps = settings->net_caps,
         .workdir = args->workdir ? args->workdir : BOX_WORKSPACE,
         .workspace = args->workspace,
         .lists_files = args->is_json,

@@ -14,7 +14,7 @@ from lib import box, host, kept, pace
 RUNS_IN_A_ROW = pace.count(check=150, proof=1000)
 
 SHAPE = {"id", "user", "backend", "image", "workdir", "created_ms", "ttl_ms", "ttl_left_ms", "runs",
-         "memory_bytes", "cpus", "pids", "disk_bytes"}
+         "memory_bytes", "cpus", "pids", "disk_bytes", "net", "network", "ports"}
 
 
 # ---- its life -----------------------------------------------------------------------------------
