@@ -4,7 +4,9 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
+import threading
 
 import pytest
 
@@ -275,3 +277,51 @@ def test_runs_of_one_environment_at_the_same_time(tools):
         for i, process in enumerate(running):
             out, _ = process.communicate(timeout=60)
             assert json.loads(out)["log"]["stdout"] == f"{i}\n"
+
+
+# ---- network and ports --------------------------------------------------------------------------
+
+ONE_REQUEST = """import socket
+with socket.create_server(("127.0.0.1", 3000)) as s:
+    c, _ = s.accept()
+    c.sendall(c.recv(100).upper())
+    c.close()
+"""
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as s:
+        return s.getsockname()[1]
+
+
+def ask_until_answered(port):
+    """Until the server listens a connection is reset."""
+    while True:
+        try:
+            with socket.create_connection(("127.0.0.1", port), 30) as s:
+                s.sendall(b"hello")
+                if answer := s.recv(100):
+                    return answer
+        except ConnectionResetError:
+            continue
+
+
+def test_ports_lead_into_a_native_environment(tools):
+    port = free_port()
+    with tools.made(port_bindings={"3000": str(port)}) as made:
+        log = {}
+        thread = threading.Thread(target=lambda: log.update(tools.run(made, "s.py", ONE_REQUEST)))
+        thread.start()
+        assert ask_until_answered(port) == b"HELLO"
+        thread.join()
+        assert log["exit_code"] == 0, log
+        assert "in use" in tools.fails("create_runtime_env", port_bindings={"1": str(port)})
+        assert len(tools.boxes()) == 1
+
+
+def test_a_network_on_native_reaches_public_addresses_only(tools):
+    with tools.made(network=True) as made:
+        log = tools.run(made, "a.py", "import socket\n"
+                                      "s = socket.create_connection(('10.0.0.1', 81), 20)\n"
+                                      "try:\n    s.recv(1)\nexcept ConnectionResetError:\n    print('reset')")
+        assert log["stdout"] == "reset\n", log

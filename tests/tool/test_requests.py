@@ -250,9 +250,9 @@ def test_dependencies_without_a_network_are_an_error(tools):
 
 
 def test_what_native_environments_lack_is_an_error(tools):
-    for request in ({"network": True}, {"port_bindings": {"3000": "8080"}},
-                    {"use_image_cmd": True}, {"image": "python:3.11-slim"}):
+    for request in ({"use_image_cmd": True}, {"image": "python:3.11-slim"}):
         assert "backend 'native'" in tools.fails("create_runtime_env", **request)
+    assert "UDP" in tools.fails("create_runtime_env", port_bindings={"53/udp": "8053"})
     check_nothing(tools)
 
 

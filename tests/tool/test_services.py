@@ -160,9 +160,8 @@ def test_a_server_that_was_executed_is_reached_too(service):
             running.wait(30)
 
 
-def test_ports_need_a_network_and_the_loopback(service):
-    error = service.fails("create_runtime_env", image=BASE, port_bindings={"3000": PORT})
-    assert "without a network" in error
+def test_ports_need_the_loopback_and_udp_a_network(service):
+    assert "UDP" in service.fails("create_runtime_env", image=BASE, port_bindings={"53/udp": PORT})
     for address in ("0.0.0.0", "10.0.0.1", "255.255.255.255"):
         error = service.fails("create_runtime_env", image=BASE, network=True,
                               port_bindings={"3000": f"{address}:{PORT}"})
