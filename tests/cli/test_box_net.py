@@ -93,22 +93,23 @@ def test_what_is_not_listed_is_refused_and_written_down(net_box, serve):
     assert "Could not resolve" in fetch(name, server.port, host_name="two.test").stderr
     assert fetch(name, server.port + 1).document["exit_code"] in (7, 56)
     assert server.seen == 1
-    assert host.until(lambda: len(decisions(name)) == 6, 10), decisions(name)
-    assert sorted(decisions(name), key=str) == sorted([
+    # A resolver asks more than once.
+    wanted = {
         ("look-up", "one.test", None, True, None),
         ("connection", "one.test", server.port, True, None),
         ("end", "one.test", server.port, True, None),
         ("look-up", "two.test", None, False, "not listed"),
-        ("look-up", "one.test", None, True, None),
         ("connection", "one.test", server.port + 1, False, "not listed"),
-    ], key=str)
+    }
+    assert host.until(lambda: set(decisions(name)) == wanted, 10), decisions(name)
     told = net(name)
-    assert (told["connections"], told["refused"], told["network"]) == (1, 2, "open")
+    refused = sum(not d["allowed"] for d in told["decisions"])
+    assert (told["connections"], told["refused"], told["network"]) == (1, refused, "open")
     assert told["bytes_received"] == len(HTTP % 7) + 7 and told["bytes_sent"] > 20
     text = kept.call("net", name).out.decode()
-    for part in ("allowed  one.test\n", f"allowed  one.test:{server.port} (127.0.0.1)\n",
+    for part in ("allowed  one.test (127.0.0.1)\n", f"allowed  one.test:{server.port} (127.0.0.1)\n",
                  "refused  two.test: not listed\n", f"ended    one.test:{server.port} (127.0.0.1), ",
-                 "1 connection, 2 refused, "):
+                 f"1 connection, {refused} refused, "):
         assert part in text, text
 
 
@@ -232,8 +233,10 @@ def test_following_tells_as_it_happens_and_ends_with_the_box(net_box, serve):
                                 env=box.environment(kept.environment()))
     try:
         fetch(name, server.port)
-        lines = [json.loads(follower.stdout.readline()) for _ in range(3)]
-        assert [line["what"] for line in lines] == ["look-up", "connection", "end"], lines
+        seen = []
+        while "end" not in seen:
+            seen.append(json.loads(follower.stdout.readline())["what"])
+        assert list(dict.fromkeys(seen)) == ["look-up", "connection", "end"], seen
         assert kept.call("rm", name).returncode == 0
         assert follower.stdout.read() == b"" and follower.wait(20) == 0
     finally:

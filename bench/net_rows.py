@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows about the network of a box: what a request costs through the redirect and through a port, beside the same
+request on this machine's loopback; and how fast a download is, beside the same program without a box."""
+import contextlib
+import json
+import os
+import socket
+import statistics
+import subprocess
+import threading
+
+MIB = 1 << 20
+PYTHON = "/usr/bin/python3"
+NAME = "server.test"
+MORE_US = 150
+RATE = 0.5
+PIECES = 15
+
+# Answers 100 bytes to 100 bytes, on as many connections as come.
+SERVER = """import socket, sys, threading
+def serve(c):
+    c.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    while len(c.recv(100)) == 100:
+        c.sendall(bytes(100))
+s = socket.create_server((sys.argv[1], int(sys.argv[2])))
+print(s.getsockname()[1], flush=True)
+while True:
+    threading.Thread(target=serve, args=(s.accept()[0],), daemon=True).start()
+"""
+
+# Median microseconds of a request.
+CLIENT = """import socket, statistics, sys, time
+s = socket.create_connection((sys.argv[1], int(sys.argv[2])))
+s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+took = []
+for _ in range(int(sys.argv[3])):
+    began = time.perf_counter_ns()
+    s.sendall(bytes(100))
+    assert len(s.recv(100)) == 100
+    took.append(time.perf_counter_ns() - began)
+print(statistics.median(took) / 1000)
+"""
+
+
+@contextlib.contextmanager
+def started(words, **more):
+    """A server; its first line."""
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, **more)
+    try:
+        yield process.stdout.readline().strip()
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def named(bench, words):
+    """A command in whose mount namespace NAME is this machine."""
+    hosts = bench.scratch / "hosts"
+    hosts.write_text(f"127.0.0.1 localhost {NAME}\n")
+    return ["unshare", "-m", "sh", "-c", 'mount --bind "$0" /etc/hosts && exec "$@"', str(hosts), *words]
+
+
+def figure(words):
+    return float(subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout)
+
+
+def latency_row(tell, name, what, ours, peer):
+    more = statistics.median(ours) - statistics.median(peer)
+    return tell(name, what, f"{statistics.median(ours):.0f} µs", f"{statistics.median(peer):.0f} µs", more, MORE_US,
+                unit=" µs", samples={"ours_us": ours, "peer_us": peer})
+
+
+def redirect(bench, tell):
+    with started([PYTHON, "-c", SERVER, "127.0.0.1", "0"]) as port:
+        ours, peer = [], []
+        for _ in range(PIECES):
+            client = [PYTHON, "-c", CLIENT, NAME, port, str(bench.effort.requests)]
+            ours.append(figure(named(bench, [bench.glovebox, "exec", "--net", f"{NAME},127.0.0.1", "--", *client])))
+            peer.append(figure([PYTHON, "-c", CLIENT, "127.0.0.1", port, str(bench.effort.requests)]))
+    yield latency_row(tell, "net-redirect", "a request from a box - the same from outside", ours, peer)
+
+
+def port(bench, tell):
+    box = subprocess.run([bench.glovebox, "box", "create", "--port", "0:3000", "--json"], check=True,
+                         capture_output=True, text=True)
+    document = json.loads(box.stdout)
+    leads = str(document["ports"][0]["host_port"])
+    try:
+        server = [bench.glovebox, "box", "run", document["id"], "--timeout", "10m", "--", PYTHON, "-c", SERVER,
+                  "127.0.0.1", "3000"]
+        with started(server), started([PYTHON, "-c", SERVER, "127.0.0.1", "0"]) as direct:
+            ours, peer = [], []
+            for _ in range(PIECES):
+                for figures, at in ((ours, leads), (peer, direct)):
+                    figures.append(figure([PYTHON, "-c", CLIENT, "127.0.0.1", at, str(bench.effort.requests)]))
+    finally:
+        subprocess.run([bench.glovebox, "box", "rm", document["id"]], check=True)
+    yield latency_row(tell, "net-port", "a request to a port of a box - to a server outside", ours, peer)
+
+
+class Source:
+    """Serves one file again and again."""
+
+    def __init__(self, path):
+        self.path = path
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.port = self.socket.getsockname()[1]
+        self.thread = threading.Thread(target=self._serve)
+        self.thread.start()
+
+    def _serve(self):
+        size = os.path.getsize(self.path)
+        while True:
+            try:
+                connection, _ = self.socket.accept()
+            except OSError:
+                return
+            with connection, open(self.path, "rb") as file:
+                connection.recv(65536)
+                connection.sendall(b"HTTP/1.0 200 OK\r\nContent-Length: %d\r\n\r\n" % size)
+                connection.sendfile(file)
+
+    def close(self):
+        self.socket.shutdown(socket.SHUT_RDWR)
+        self.socket.close()
+        self.thread.join()
+
+
+def download(bench, tell_rate):
+    path = bench.scratch / "download.bin"
+    with open(path, "wb") as file:
+        file.truncate(bench.effort.output_bytes)
+    source = Source(path)
+    words = ["curl", "-sS", "-o", "/dev/null", "-w", "%{speed_download}"]
+    try:
+        ours, peer = [], []
+        for _ in range(bench.effort.output):
+            ours.append(figure(named(bench, [
+                bench.glovebox, "exec", "--timeout", "5m", "--net", f"{NAME},127.0.0.1", "--", *words,
+                f"http://{NAME}:{source.port}/"])) / MIB)
+            peer.append(figure([*words, f"http://127.0.0.1:{source.port}/"]) / MIB)
+    finally:
+        source.close()
+        path.unlink()
+    shown = [f"{statistics.median(values):.0f} MiB/s" for values in (ours, peer)]
+    yield tell_rate("net-download", f"curl of {bench.effort.output_bytes // MIB} MiB in a box, rate / outside", *shown,
+                    statistics.median(ours) / statistics.median(peer), RATE,
+                    samples={"ours_mib_s": ours, "peer_mib_s": peer})
+
+
+def network(bench, at_most, at_least):
+    yield from redirect(bench, at_most)
+    yield from port(bench, at_most)
+    yield from download(bench, at_least)
