@@ -77,7 +77,7 @@ static int lost_error(const struct link *link, struct gb_err *err)
 
 /* ---- sending -------------------------------------------------------------------------------- */
 
-int link_flush(struct link *link)
+int link_push(struct link *link)
 {
     while (link->out_at < link->out.len) {
         ssize_t n = send(link->fd, link->out.data + link->out_at, link->out.len - link->out_at,
@@ -143,7 +143,7 @@ static int send_with_fds(struct link *link, size_t len, const int *fds, size_t n
     ssize_t n = -EAGAIN;
 
     while (n == -EAGAIN) {
-        if (link_flush(link) < 0)
+        if (link_push(link) < 0)
             return link->lost;
         if (link_queued(link) == 0)
             n = fd_send(link->fd, link->frame, len, fds, n_fds, MSG_DONTWAIT);
@@ -192,7 +192,7 @@ int link_request(struct link *link, uint8_t type, void *msg, const int *fds, siz
     *request = (struct request){ .seq = seq };
     link->next_seq++;
     *ret_seq = seq;
-    (void)link_flush(link);
+    (void)link_push(link);
     return 0;
 }
 
@@ -421,7 +421,7 @@ int link_pump(struct link *link, uint64_t deadline_ns, struct pollfd *extra, siz
     if (n_extra > EXTRA_MAX)
         return gb_fail(err, -EINVAL, GB_BLAME_BUG, "too many descriptors to wait for");
     if (!link->lost)
-        (void)link_flush(link);
+        (void)link_push(link);
     if (link->lost)
         return lost_error(link, err);
     pump_events(link, fds);

@@ -115,7 +115,7 @@ int link_channel_send(struct link *link, uint32_t number, const void *bytes, siz
         at = n ? at + n : at;
         len -= n;
     } while (len > 0);
-    return link_flush(link);
+    return link_push(link);
 }
 
 static int give_credit(struct link *link, struct channel *channel)

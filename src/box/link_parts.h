@@ -79,7 +79,7 @@ struct link {
 int link_lose(struct link *link, int code, const char *why);
 
 /* Gives the socket what it takes. */
-int link_flush(struct link *link);
+int link_push(struct link *link);
 size_t link_queued(const struct link *link);
 
 /* -EAGAIN when the queue is full. */

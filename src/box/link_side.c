@@ -34,7 +34,7 @@ int link_tell(struct link *link, uint8_t type, const void *msg)
         return link->lost;
     if (link_queue(link, type, 0, 0, msg) < 0)
         return link_lose(link, -ENOBUFS, "the glove reads no more");
-    return link_flush(link);
+    return link_push(link);
 }
 
 int side_take_ask(struct link *link, uint8_t type, const void *msg)
