@@ -30,13 +30,23 @@ def fetch(port):
             time.sleep(0.1)
 
 
+def heard(made):
+    """What the server wrote, once it has: its answer may be faster than its log."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        log = tool("get_container_logs", container_id=made)["log"]["stdout"]
+        if log or time.monotonic() > end:
+            return log
+        time.sleep(0.1)
+
+
 def main(port="8080"):
     image = tool("build_image_from_path", path=str(HERE), tag="node-server")["tag"]
     made = tool("create_runtime_env", image=image, network=True, port_bindings={"3000": port},
                 use_image_cmd=True)["container_id"]
     try:
         print(fetch(port), end="")
-        print(tool("get_container_logs", container_id=made)["log"]["stdout"], end="")
+        print(heard(made), end="")
     finally:
         tool("cleanup_env", container_id=made, delete_workspace=True)
         tool("delete_image", image=image, agent_env_only=True)

@@ -9,7 +9,7 @@ import threading
 import pytest
 
 import indexes
-from lib import box
+from lib import box, pace
 
 SECRET = "hunter2-is-planted"
 USE = "import alpha; print(alpha.NAME, alpha.VERSION)"
@@ -300,9 +300,14 @@ def test_a_package_of_the_real_index(real_index):
     assert all(re.fullmatch("[0-9a-f]{64}", package["sha256"]) for package in done.packages)
 
 
-@pytest.mark.skipif(not os.environ.get("GLOVEBOX_PROOF"), reason="large packages, with GLOVEBOX_PROOF=1")
-def test_numpy_and_pandas_of_the_real_index(real_index):
-    code = "import requests, numpy, pandas; print(pandas.DataFrame({'a': numpy.arange(3)}).a.sum())"
+PANDAS = ("import requests, numpy, pandas; print(pandas.DataFrame({'a': numpy.arange(3)}).a.sum())",
+          ["requests", "numpy>=1.26", "pandas"])
+IDNA = ("import idna; print(3)", ["idna"])
+
+
+@pytest.mark.parametrize("code, names", [IDNA, PANDAS][:pace.count(1, 2)], ids=["small", "large"][:pace.count(1, 2)])
+def test_the_second_use_of_the_real_index_is_none(real_index, code, names):
+    """Large packages in a proof."""
     for cached in (False, True):
-        done = run(code, packages=["requests", "numpy>=1.26", "pandas"], env=real_index, outer=400)
+        done = run(code, packages=names, env=real_index, outer=400)
         assert done.stdout == "3\n" and done.install["cached"] is cached, done

@@ -71,5 +71,5 @@ def test_S2_21_the_dockerfile_for_node_builds_and_starts(tools, engine, forget):
 
 def test_every_example_is_named_and_tested():
     names = {path.name for path in EXAMPLES.glob("*.py")}
-    assert names == {"hello_image.py", "node_server.py"}
+    assert names == {"hello_image.py", "node_server.py", "json_tool.py"}  # which both use
     assert all(f"`{name}`" in (EXAMPLES / "README.md").read_text() for name in names)
