@@ -170,6 +170,19 @@ def test_stats_of_a_live_container_are_true(docker):
         assert after["cpu_ms"] > before["cpu_ms"]
 
 
+def test_R03_a_live_container_that_is_full_of_files_refuses_runs_until_there_is_room(docker):
+    options = ("--backend", "docker", "--image", docker.image, "--memory", "128m", "--disk", "100m")
+    with kept.made(*options, host_env=docker.environment) as name:
+        assert kept.sh(name, "head -c 80000000 /dev/zero >f").exit_code == 0
+        for _ in range(5):
+            refused = kept.sh(name, "echo started")
+            assert (refused.returncode, refused.stdout) == (125, ""), refused
+            assert "of the box's 128 MiB" in refused.error["message"], refused
+            assert "rmfile" in refused.error["remedy"], refused
+        assert kept.call("rmfile", name, "f").returncode == 0
+        assert kept.sh(name, "echo again").stdout == "again\n"
+
+
 def test_a_volume_without_its_mark_is_filled_again(docker):
     assert docker.run("true").exit_code == 0
     [volume, mark] = docker.volumes()
