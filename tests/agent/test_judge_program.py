@@ -227,6 +227,7 @@ def test_a_program_of_any_language_meets_its_cases(place, language):
 
 @pytest.mark.parametrize("language", [name for name in PRESENT if PROGRAMS[name][3]])
 def test_what_cannot_be_read_is_told_before_anything_runs(place, language):
+    """S3-08: code is validated before it is executed"""
     _, file, _, code = PROGRAMS[language]
     report = judge_program(code, [TWO], language, file)
     assert (report["outcome"], report["diagnosis"], report["tests"]) == ("failed", "syntax", []), report

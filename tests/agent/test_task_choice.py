@@ -80,6 +80,7 @@ ASKS = [rule(plan("finish", answer="so be it"), system=task.PLANS, when="Answer:
 
 
 def test_a_question_waits_and_is_answered_once(place):
+    """S4-11"""
     agent = Agent(place, ASKS)
     done = agent.run("paint it", code=3)
     assert done.document["state"] == "waiting" and "Which colour?" in done.document["question"]

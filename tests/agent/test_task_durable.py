@@ -17,6 +17,7 @@ from lib import pace, place as places
 from task import Agent, COUNT, TASK, WRONG_COUNT, file, plan, program, rule, ruling
 
 DELAY = "4ms"
+KILLS_MAX = 20  # in a row before a task had its id
 
 LIBRARY = '''"""Numbers."""
 
@@ -124,6 +125,7 @@ def whole(kind):
 
 def kill_at(agent, words, event, rng):
     """Kills it when so many events have come, or a moment later; its id, None if it had none yet."""
+    known = {run["id"] for run in agent.tasks()}
     process = agent.start("--jsonl", *words, TASK)
     lines = []
     while len(lines) < event:
@@ -137,8 +139,20 @@ def kill_at(agent, words, event, rng):
     process.communicate()
     if lines:
         return json.loads(lines[0])["name"]
-    found = agent.tasks()
-    return found[0]["id"] if found else None
+    found = [run["id"] for run in agent.tasks() if run["id"] not in known]
+    return found[0] if found else None
+
+
+def kill_somewhere(agent, words, events, rng):
+    """At a point that leaves a task: one that had no id yet has left nothing that could go on."""
+    for _ in range(KILLS_MAX):
+        known = len(agent.tasks())
+        event = rng.randint(0, events)
+        task_id = kill_at(agent, words, event, rng)
+        if task_id is not None:
+            return event, task_id
+        assert len(agent.tasks()) == known
+    raise AssertionError("no task ever had an id")
 
 
 @pytest.mark.parametrize("kind", TASKS)
@@ -148,10 +162,7 @@ def test_a_task_that_is_killed_at_any_point_ends_as_it_would_have(place, kind):
     expected, events = whole(kind)
     rng = random.Random(f"{kind} {os.environ.get('GLOVEBOX_SEED', 1)}")
     for _ in range(pace.count(*POINTS[kind])):
-        event = rng.randint(0, events)
-        task_id = kill_at(agent, words, event, rng)
-        if task_id is None:
-            continue
+        event, task_id = kill_somewhere(agent, words, events, rng)
         found = task.timeless(document_of(end_of(agent, task_id)))
         assert found == expected, f"killed at event {event} of {events}"
     # A folder whose task was killed before it was known has nobody to tidy it up.

@@ -3,6 +3,7 @@
 import json
 import subprocess
 
+import pytest
 import task
 from task import Agent, contract, file, rule
 
@@ -53,9 +54,9 @@ def library(**keys):
     return contract("library", files=["rows.py"], module="rows.py", names=NAMES, **keys)
 
 
-def test_request_tests_dependencies_run_search_delivery(place):
-    """S0-05 and S0-06: analysis, logic and tests apart, a package that is not there, a run, an error that
-    comes twice and is looked up, working code with its tests and an explanation."""
+@pytest.fixture
+def flow(place):
+    """A package that is not there, an error that comes twice and is looked up, then working code."""
     found = [{"title": "csv", "url": "https://example.org/csv", "content": "Compare the lengths yourself."}]
     with task.web(found) as (url, seen):
         agent = Agent(place, [
@@ -69,19 +70,46 @@ def test_request_tests_dependencies_run_search_delivery(place):
             rule("`parse_rows` reads rows.", system=task.EXPLAINS)])
         agent.env["SEARXNG_URL"] = url
         done = agent.call("--jsonl", "--out", "rows", "rows of comma-separated text", code=0)
-    document = done.document
-    assert document["outcome"] == "passed" and document["explanation"] == "`parse_rows` reads rows."
+    return agent, done, seen
+
+
+def test_request_dependencies_run_search_and_working_code_with_tests(place, flow):
+    """S0-05, S0-03: six steps from the request to code that works, and its tests."""
+    agent, done, seen = flow
+    assert done.document["outcome"] == "passed"
     reports = [event["report"] for event in done.events if event["event"] == "report"]
     assert reports[0]["diagnosis"] == "missing module" and reports[-1]["outcome"] == "passed"
     mending = task.prompts(agent.folder(), "code")
     assert "frobnicate_rows" in mending[1] and "not installed in this box" in mending[1]
     assert len(seen) == 1 and "KeyError" in seen[0] and "columns" not in seen[0]
     assert "Compare the lengths yourself." in mending[3]
-    assert {test["class"] for test in document["tests"]} == {"normal", "edge", "invalid", "stress"}
+    assert {test["class"] for test in done.document["tests"]} == {"normal", "edge", "invalid", "stress"}
     out = place.cwd / "rows"
     assert (out / "rows.py").read_text() == RIGHT
     plain = subprocess.run(["/usr/bin/python3", "-m", "pytest", "-q"], cwd=out, capture_output=True, text=True)
     assert plain.returncode == 0, plain.stdout
+
+
+def test_analysis_generation_dependencies_execution_errors_and_an_explanation(place, flow):
+    """S0-06: its stages in their order, the last with an explanation."""
+    agent, done, _ = flow
+    kinds = [event["event"] for event in done.events]
+    order = [kinds.index(kind) for kind in ("contract", "tests", "code", "report", "search", "mutation", "end")]
+    assert order == sorted(order), kinds
+    assert kinds.count("code") == kinds.count("attempt") == 4
+    assert done.document["explanation"] == "`parse_rows` reads rows."
+    asked = [entry["command"] for entry in task.inputs(agent.folder()) if "command" in entry]
+    assert asked == ["rows.py"] * 4
+
+
+def test_logic_and_tests_are_written_apart(place, flow):
+    """S0-02, S0-04: neither sees the other's text, and the coder is asked for code that people can keep."""
+    agent, _, _ = flow
+    coder = "".join(task.prompts(agent.folder(), "code"))
+    tester = "".join(task.prompts(agent.folder(), "tests"))
+    assert "pytest.mark" not in coder and "csv.reader" not in tester and "import csv" not in tester
+    for quality in ("PEP 8", "type hints", "Check input where it enters", "Small functions"):
+        assert quality in coder, quality
 
 
 def test_code_environment_execution_logs_adaption(place):
@@ -98,7 +126,7 @@ def test_code_environment_execution_logs_adaption(place):
 
 
 def test_plan_generate_execute_analyse_refine_finish(place):
-    """S4: the orchestrator plans, the coder writes files, a box runs them, the feedback goes back to the coder,
+    """S4-01, S4-10, S4-13: the orchestrator plans, the coder writes files, a box runs them, the feedback goes back to the coder,
     every step leaves its files, and the run can be taken up from its folder."""
     agent = Agent(place, task.program_rules(first=task.WRONG_COUNT, mended=task.COUNT))
     done = agent.run("--objective", task.TASK)

@@ -57,6 +57,7 @@ def assumed(document):
 
 @pytest.mark.parametrize("plan", BAD_PLANS.values(), ids=BAD_PLANS)
 def test_a_plan_that_cannot_be_read_thrice_is_done_without(place, plan):
+    """S4-12, which gives up at once"""
     agent = Agent(place, weak(plan))
     done = agent.run("--out", "out", TASK)
     document = done.document
@@ -162,7 +163,7 @@ def test_examples_of_the_task_are_tests_and_never_enough(place, code, outcome):
 
 
 def test_tests_that_leave_a_class_out_twice_make_no_pass(place):
-    """Whoever planned it."""
+    """S0-03: Whoever planned it."""
     cases = task.cases(*[case for case in task.COUNT_CASES if case["class"] != "stress"])
     document = Agent(place, task.program_rules(tests=cases)).run(task.TASK, code=1).document
     assert document["outcome"] == "suspect" and document["reason"].endswith("classes: stress")

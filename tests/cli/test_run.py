@@ -27,6 +27,7 @@ EXAMPLES = {
 
 @pytest.mark.parametrize("task", EXAMPLES)
 def test_a_computed_answer_takes_two_calls_and_stands_alone_on_stdout(place, task):
+    """S1-08's six examples"""
     code, expected = EXAMPLES[task]
     desk = Desk(place, scripts.answer_rules(code))
     document = desk.document(task)
@@ -86,6 +87,7 @@ def test_a_first_attempt_that_fails_is_mended(place):
 
 
 def test_a_task_that_fails_says_why_and_exits_with_1(place):
+    """S4-08"""
     desk = Desk(place, scripts.program_rules(code=scripts.WRONG_COUNT))
     answer = desk.run("--max-attempts", "2", "--max-steps", "1", "adds numbers", code=1)
     assert "● failed" in answer.stderr.decode() and "● reason" in answer.stderr.decode()
@@ -172,6 +174,7 @@ def test_out_is_never_written_over_somebodys_files(place):
 
 
 def test_the_folder_can_be_read_by_people(place):
+    """S4-13"""
     desk = Desk(place, scripts.program_rules())
     desk.run("adds the numbers of its lines")
     folder = desk.runs()[0]["folder"]

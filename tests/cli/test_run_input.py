@@ -64,6 +64,7 @@ def test_a_backend_that_is_disabled_begins_no_task(desk):
 
 
 def test_a_task_comes_from_stdin_from_a_file_and_as_an_option(desk):
+    """S4-15: `--objective` wins over `--objective_file`"""
     assert desk.run("-", stdin=b"one\n").stdout == b"1\n"
     (desk.place.cwd / "task.txt").write_text("from a file\n")
     desk.run("--objective_file", "task.txt")

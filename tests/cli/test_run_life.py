@@ -65,6 +65,7 @@ def test_what_is_told_once_more_says_so(place):
 
 
 def test_cancelling_says_how_to_go_on(place):
+    """S4-15"""
     desk = Desk(place, scripts.program_rules(delay="50ms"))
     task, code, out, err = stop_at(desk, "text", signal.SIGINT)
     assert code == 130
@@ -88,6 +89,7 @@ def test_a_resumed_task_has_the_files_it_began_with(place):
 
 
 def test_a_task_is_known_by_its_folder(place):
+    """S4-14"""
     desk = Desk(place, scripts.mended_rules(delay="2ms"))
     task, *_ = stop_at(desk, "tests", signal.SIGKILL)
     folder = desk.runs()[0]["folder"]
@@ -128,6 +130,7 @@ def test_without_a_directory_there_is_no_line_to_run(place):
 
 
 def test_a_folder_from_elsewhere_begins_a_new_task(place):
+    """S4-14: without a checkpoint its objective.txt"""
     folder = place.cwd / "theirs"
     folder.mkdir()
     (folder / "objective.txt").write_text("6 times 7\n")
