@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`glovebox run --backend docker`: tasks whose boxes are containers of a real engine."""
+import json
+import subprocess
+import sys
+
+import pytest
+
+from lib import debian
+from lib import place as places
+
+sys.path.append(str(places.ROOT / "tests/cli"))  # scripts.py: rules of scripted models
+import scripts
+
+IMAGE = "python:test"
+
+
+@pytest.fixture(scope="module")
+def image(shared_engine):
+    debian.import_image(shared_engine.engine, IMAGE, debian.PYTHON)
+    return IMAGE
+
+
+@pytest.fixture
+def run(docker, image, place):
+    """A task to its end: its document."""
+    def run(rules, *words, code=0):
+        desk = scripts.Desk(place, rules)
+        command = desk.words("run", "--json", "--backend", "docker", "--image", image, *words)
+        done = subprocess.run(command, capture_output=True, cwd=place.cwd, stdin=subprocess.DEVNULL,
+                              env={**desk.env, **docker.environment}, timeout=240, check=False)
+        assert done.returncode == code, done
+        return json.loads(done.stdout)
+    return run
+
+
+def test_a_program_is_mended_in_containers(run):
+    document = run(scripts.mended_rules(), "adds the numbers of its lines")
+    assert (document["outcome"], document["attempts"]) == ("passed", 2), document
+    assert {test["result"] for test in document["tests"]} == {"passed"} and len(document["tests"]) == 5
+
+
+def test_a_library_meets_its_tests_in_pairs_of_containers(run):
+    document = run(scripts.library_rules(), "a library for durations")
+    assert document["outcome"] == "passed", document
+    assert (document["coverage"], document["mutation_score"], len(document["tests"])) == (1, 1, 6)
+
+
+def test_a_cheat_is_tampered_there_too(run):
+    cheat = "import os\n\n\ndef parse(text: str) -> int:\n    os._exit(0)\n"
+    rules = [rule.replace(scripts.LIBRARY, cheat) for rule in scripts.library_rules()]
+    document = run(rules, "--max-attempts", "1", "--max-steps", "1", "a library for durations", code=1)
+    assert document["outcome"] == "tampered" and "ended" in document["reason"], document
