@@ -531,7 +531,8 @@ static void await_switchboard(int pidfd)
 {
     struct pollfd end = { .fd = pidfd, .events = POLLIN };
 
-    (void)poll(&end, pidfd >= 0, SWITCHBOARD_END_MS);
+    if (pidfd >= 0)
+        (void)poll(&end, 1, SWITCHBOARD_END_MS);
 }
 
 int kept_remove(const char *state_dir, const struct kept *kept, uint32_t *ret, struct gb_err *err)

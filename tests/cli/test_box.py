@@ -19,6 +19,13 @@ SHAPE = {"id", "user", "backend", "image", "workdir", "created_ms", "ttl_ms", "t
 
 # ---- its life -----------------------------------------------------------------------------------
 
+def test_removing_a_box_waits_for_nothing_that_it_has_not():
+    name = kept.create()
+    start = time.monotonic()
+    kept.call("rm", name)
+    assert time.monotonic() - start < pace.within(0.4)
+
+
 def test_a_box_is_made_used_listed_and_removed(host_user):
     name = kept.create(as_user=host_user)
     assert name.startswith("b_") and len(name) == 28
