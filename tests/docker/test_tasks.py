@@ -17,7 +17,7 @@ IMAGE = "python:test"
 
 @pytest.fixture(scope="module")
 def image(shared_engine):
-    debian.import_image(shared_engine.engine, IMAGE, debian.PYTHON)
+    debian.import_python(shared_engine.engine, IMAGE)
     return IMAGE
 
 

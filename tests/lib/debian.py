@@ -17,19 +17,30 @@ MERGED = ("bin", "sbin", "lib", "lib64")
 PYTHON = ["python3.11-minimal", "python3-minimal", "libpython3.11-minimal", "libpython3.11-stdlib",
           "python3-distutils", "python3-lib2to3", "python3-setuptools", "python3-pkg-resources",
           "python3-wheel", "python3-pip"]
-NODE = ["nodejs"]
-NPM = "/usr/lib/node_modules/npm"  # brings itself up to date: dpkg does not know its files
+
+# Not Debian's everywhere, and npm brings itself up to date: dpkg does not know all their files.  Debian's
+# own npm is many packages, which lie beside each other.
+NODE = "/usr/bin/node"
+NPM = "/usr/bin/npm"
+SHARED = "/usr/share/nodejs"
 
 
 def _files(package):
     done = subprocess.run(["dpkg", "-L", package], capture_output=True, text=True, check=False)
     if done.returncode:
         raise engines.Missing(f"{package} is not installed")
-    own = [path for path in done.stdout.splitlines() if not path.startswith(NPM)]
-    if package in NODE:
-        own += [os.path.join(folder, name) for folder, _, names in os.walk(NPM) for name in names]
-    return [path for path in own
+    return [path for path in done.stdout.splitlines()
             if path.startswith(TAKEN) and not any(part in path for part in LEFT)]
+
+
+def _node_files():
+    missing = [path for path in (NODE, NPM) if not os.path.exists(path)]
+    if missing:
+        raise engines.Missing(f"{missing[0]} is not installed")
+    home = os.path.dirname(os.path.dirname(os.path.realpath(NPM)))
+    top = SHARED if home.startswith(SHARED) else home
+    return [NODE, NPM, *(os.path.join(folder, name) for folder, _, names in os.walk(top)
+                         for name in names)]
 
 
 def _is_program(path):
@@ -82,10 +93,18 @@ class _Tree:
             self.add(tarfile.TarInfo(f"usr/bin/{name}"), tarfile.SYMTYPE, link="busybox")
 
 
-def import_image(engine, name, packages):
-    """Those packages and busybox as an image of the engine's; its name."""
+def import_python(engine, name):
+    """Python with pip, and busybox, as an image of the engine's; its name."""
+    return _import(engine, name, [path for package in PYTHON for path in _files(package)])
+
+
+def import_node(engine, name):
+    """Node with npm, and busybox, as an image of the engine's; its name."""
+    return _import(engine, name, _node_files())
+
+
+def _import(engine, name, files):
     tree = _Tree()
-    files = [path for package in packages for path in _files(package)]
     for path in [*files, *sorted(_libraries(files))]:
         tree.take(path)
     tree.add(tarfile.TarInfo("usr/bin/python"), tarfile.SYMTYPE, link="python3")

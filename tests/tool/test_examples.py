@@ -17,9 +17,9 @@ def engine():
     """Official images are pulled from a registry of our own, which stands in for the public one."""
     with engines.docker("--registry-mirror", f"http://127.0.0.1:{REGISTRY_PORT}") as running, \
             registry.running(running, REGISTRY_PORT) as shop:
-        for name, packages in (("python:3-alpine", debian.PYTHON), ("node:20-alpine", debian.NODE)):
-            shop.push(debian.import_image(running, "localhost/made:test", packages),
-                      f"library/{name}")
+        for name, made in (("python:3-alpine", debian.import_python),
+                           ("node:20-alpine", debian.import_node)):
+            shop.push(made(running, "localhost/made:test"), f"library/{name}")
             running.ask("DELETE", "/images/localhost/made:test?force=1")
         yield running
 
