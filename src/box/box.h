@@ -74,7 +74,7 @@ struct box_spec {
     struct limits limits;
     wall_set may_miss;              /* walls that the operator can do without */
     const char *const *toolchains;  /* host trees to show; NULL-terminated, may be NULL */
-    const struct box_layer *layers; /* native; may be NULL */
+    const struct box_layer *layers; /* iff the backend has them; may be NULL */
     bool shows_groups;              /* /sys/fs/cgroup for runtimes that read their limits */
     bool will_live_on;              /* it will be kept: nothing of it is a child of this process */
     const char *workdir;            /* made if it is not there; below a writable place */
@@ -330,6 +330,7 @@ struct box_ops {
     wall_set can_miss; /* walls that a box can be built without, if the operator can do without */
     bool plants;       /* puts the spec's seed into the box as it builds it */
     bool shows_host;   /* programs are those of this machine */
+    bool has_layers;   /* a spec may have layers */
     bool shares_ids;   /* other boxes have the same user ids: no limit can be set on them */
     bool is_held;      /* a keeper of its boxes is a process of ours: box_hold() */
     bool carries;      /* a spec may have rules for what its programs reach */

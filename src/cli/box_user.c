@@ -5,13 +5,15 @@
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "box/kept.h"
 #include "box/kept_open.h"
-#include "cli/package_args.h"
+#include "cli/packages.h"
 #include "conf/box_spec.h"
+#include "conf/package_host.h"
 #include "conf/settings.h"
 #include "run/packages.h"
 
@@ -34,19 +36,23 @@ int box_check_user(const char *name, struct gb_err *err)
                    KEPT_USER_MAX - 1);
 }
 
-static int add_packages(const struct settings *settings, const struct box_wish *wish,
+static int add_packages(const struct package_host *host, const struct box_wish *wish,
                         struct packages *packages, struct box_spec *box, struct gb_err *err)
 {
     struct run_packages *told = NULL;
+    struct packages_show show;
     const struct packages_order order = {
         .wishes = wish->packages,
-        .settings = settings,
+        .host = host,
         .box = box,
         .workdir = wish->workdir ? wish->workdir : BOX_WORKSPACE,
         .cancel_fd = -1,
+        .watch = &show.watch,
     };
-    int r = packages_open(&order, packages, &told, err);
+    int r;
 
+    packages_show_init(&show);
+    r = packages_open(&order, packages, &told, err);
     if (r < 0)
         packages_print_log(told);
     else
@@ -69,12 +75,15 @@ int box_make(const struct settings *settings, const struct box_wish *wish, struc
         .net_caps = settings->net_caps,
     };
     cleanup_with(packages_close) struct packages packages;
+    cleanup_with(package_host_clear) struct package_host host = { 0 };
     char id[ID_SIZE];
     int r = settings_check(settings, err);
 
     packages_init(&packages);
-    if (r == 0 && wish->packages)
-        r = add_packages(settings, wish, &packages, &box, err);
+    if (r == 0 && wish->packages) {
+        package_host_load(settings, environ, &host);
+        r = add_packages(&host, wish, &packages, &box, err);
+    }
     box.workdir = wish->workdir;
     box.ttl_ms = wish->ttl_ms;
     box.shows_groups = true;
@@ -84,7 +93,7 @@ int box_make(const struct settings *settings, const struct box_wish *wish, struc
         r = kept_find(settings->state_dir, id, ret, err);
     if (r < 0)
         return r;
-    r = packages_give(&packages, settings, id, err);
+    r = packages_give(&packages, &host, id, settings->state_dir, err);
     if (r < 0) {
         uint32_t survivors;
 

@@ -24,6 +24,7 @@
 #include "conf/box_spec.h"
 #include "conf/settings.h"
 #include "json/writer.h"
+#include "package/wish.h"
 
 #define TEXT_MAX (16 << 20)
 #define ID_SHOWN 10

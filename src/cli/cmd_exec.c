@@ -18,6 +18,7 @@
 #include "conf/environment.h"
 #include "conf/nearest.h"
 #include "conf/settings.h"
+#include "package/wish.h"
 #include "run/language.h"
 
 /* As on the command line. */
@@ -440,6 +441,18 @@ static const char *file_of(const struct exec_args *args, const struct parsed *pa
     return parsed->n_operands > first ? parsed->operands[first] : "";
 }
 
+/* --auto-packages: what the program wants besides. */
+static int add_code(struct store *store, struct gb_err *err)
+{
+    const struct package_code code = {
+        .language = store->args.language,
+        .text = store->args.code,
+        .len = store->args.code_len,
+    };
+
+    return package_wishes_add_code(&store->wishes, &code, err);
+}
+
 static int exec_given(const struct call *call, const struct given *given,
                       const struct parsed *parsed, struct gb_err *err)
 {
@@ -459,8 +472,7 @@ static int exec_given(const struct call *call, const struct given *given,
     else if (r == 0)
         r = load_code(given, file_of(&store->args, parsed), store, err);
     if (r == 0 && given->packages.is_auto)
-        r = package_wishes_add_code(&store->wishes, store->args.language, store->args.code,
-                                    store->args.code_len, err);
+        r = add_code(store, err);
     if (!package_wishes_are_empty(&store->wishes))
         store->args.wishes = &store->wishes;
     if (r == 0)

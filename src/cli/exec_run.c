@@ -27,12 +27,13 @@
 #include "cli/exec_lines.h"
 #include "cli/exec_session.h"
 #include "cli/outlet.h"
-#include "cli/package_args.h"
+#include "cli/packages.h"
 #include "cli/term.h"
 #include "cli/term_filter.h"
 #include "cli/tty_filter.h"
 #include "conf/box_spec.h"
 #include "conf/certificates.h"
+#include "conf/package_host.h"
 #include "conf/settings.h"
 #include "run/language.h"
 #include "run/packages.h"
@@ -418,16 +419,21 @@ static int add_packages(const struct exec_args *args, const struct settings *set
                         struct packages *packages, const struct run_request *request,
                         struct box_spec *spec, struct run_result *result, struct gb_err *err)
 {
+    cleanup_with(package_host_clear) struct package_host host = { 0 };
+    struct packages_show show;
     const struct packages_order order = {
         .wishes = args->wishes,
-        .settings = settings,
+        .host = &host,
         .box = spec,
         .workdir = request->workdir,
         .cancel_fd = request->cancel_fd,
-        .is_quiet = args->is_json,
+        .watch = args->is_json ? NULL : &show.watch,
     };
-    int r = packages_open(&order, packages, &result->packages, err);
+    int r;
 
+    package_host_load(settings, environ, &host);
+    packages_show_init(&show);
+    r = packages_open(&order, packages, &result->packages, err);
     if (r == 0)
         spec->layers = packages->binds;
     return r;

@@ -467,6 +467,7 @@ const struct box_ops box_native = {
     .plants = true,
     .carries = true,
     .shows_host = true,
+    .has_layers = true,
     .start = native_start,
     .lost = native_lost,
     .run_open = native_run_open,

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cli/packages.h - what a command shows while packages are installed for its box, on stderr.
+ *
+ * On a terminal two lines that are drawn over and over; elsewhere one line.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/live.h"
+#include "package/provide.h"
+
+struct run_packages;
+
+/* Stays where it is: the watch points to it. */
+struct packages_show {
+    struct packages_watch watch; /* for packages_open() */
+    const struct package_set *set;
+    bool is_tty;
+    struct live live;
+    uint64_t begun_ns;
+    uint64_t drawn_ns;
+};
+
+void packages_show_init(struct packages_show *show);
+
+/* The last lines of an installer that failed. */
+void packages_print_log(const struct run_packages *told);

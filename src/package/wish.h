@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* package/wish.h - packages that somebody wants for a box, of every kind.
+ *
+ *    names and files   package_set_add(), package_set_read() on wishes.sets[KIND]
+ *    a program's text  package_wishes_add_code()
+ *    then              packages_open() (package/provide.h)
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "package/set.h"
+
+struct gb_err;
+struct language;
+
+/* By kind; empty ones want nothing.  The owner begins with package_wishes_init() and owes a
+ * package_wishes_clear(). */
+struct package_wishes {
+    struct package_set sets[N_PACKAGE_KINDS];
+};
+
+void package_wishes_init(struct package_wishes *wishes);
+void package_wishes_clear(struct package_wishes *wishes);
+bool package_wishes_are_empty(const struct package_wishes *wishes);
+
+/* The kind that programs of a language use; -ENOENT: they use none. */
+int package_kind_of(const struct language *language, enum package_kind *ret);
+
+/* A program's text, and what is known of the place in which it will run. */
+struct package_code {
+    const struct language *language; /* NULL: none, and nothing is found */
+    const char *text;
+    size_t len;
+};
+
+/* Adds what the program asks for and boxes lack (package/imports.h).  What is wanted already stays
+ * as it is, with its versions. */
+int package_wishes_add_code(struct package_wishes *wishes, const struct package_code *code,
+                            struct gb_err *err);
