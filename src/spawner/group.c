@@ -75,11 +75,19 @@ static int leaf_open(const struct msg_group *step, int dir_fd)
     return fd < 0 ? -errno : fd;
 }
 
-/* The glove and its runs are born into groups by processes without rights on this file; the
- * directory, 0700, keeps everybody else out. */
+/* The glove and its runs are born into groups by processes without rights on this file.  Everybody
+ * else is kept out by the directory, 0700, and, where that is shown, by the kernel: whoever moves a
+ * process must be allowed to write this file of the group that both places have in common. */
 static int procs_open_up(int dir_fd)
 {
     return fchmodat(dir_fd, "cgroup.procs", 0666, 0) < 0 ? -errno : 0;
+}
+
+/* A run is "other" to the group's owner.  So is everybody else on the host, who then may read the
+ * counters of the box; nothing in it becomes writable. */
+static int show(int dir_fd)
+{
+    return fchmod(dir_fd, 0755) < 0 ? -errno : 0;
 }
 
 static int group_fill(const struct msg_group *step, struct group *group)
@@ -113,7 +121,8 @@ int group_make(const struct msg_group *step, uint32_t slot, struct group *ret)
     ret->dir_fd = open(ret->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (ret->dir_fd < 0)
         return -errno;
-    return group_fill(step, ret);
+    r = step->flags & GROUP_FLAG_SHOWN ? show(ret->dir_fd) : 0;
+    return r < 0 ? r : group_fill(step, ret);
 }
 
 void group_close(struct group *group)

@@ -25,7 +25,7 @@ struct group {
 /* The path "dir/name<slot>". */
 int group_path(const struct msg_group *step, uint32_t slot, char path[static PATH_MAX]);
 
-/* Makes the group, which must not exist (-EEXIST). */
+/* Makes the group, which must not exist (-EEXIST): its owner's alone unless the step says SHOWN. */
 int group_make(const struct msg_group *step, uint32_t slot, struct group *ret);
 
 /* Writes every knob of it. */

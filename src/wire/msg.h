@@ -133,6 +133,7 @@ enum plan_flags {
 
 enum group_flags {
     GROUP_FLAG_V2 = 1 << 0,
+    GROUP_FLAG_SHOWN = 1 << 1, /* mounted in the box: runs read their limits there */
 };
 
 enum mount_flags {

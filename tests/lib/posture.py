@@ -86,7 +86,10 @@ def mount_entry(line):
     words = [word for word in options.split(",") if not re.match(r"(uid|gid)=|inode64", word)]
     if words[0] == "ro":
         flags = "ro" + flags[2:]
-    return fields[4], " ".join([kind, fields[3], flags, ",".join(words[1:]), *shared])
+    root = fields[3]
+    if kind in ("cgroup", "cgroup2"):
+        root = "box" if box_group(root) else "not the box's"
+    return fields[4], " ".join([kind, root, flags, ",".join(words[1:]), *shared])
 
 
 def mounts(pid):

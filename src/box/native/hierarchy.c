@@ -169,8 +169,10 @@ static void find_v1(uid_t uid, bool needs_cpuacct, struct hierarchies *h)
         (void)snprintf(tree, sizeof(tree), TOP "/%s", name);
         if (is_cpuacct && join_cpu(h, tree))
             continue;
-        if (is_cpuacct && !needs_cpuacct)
+        if (is_cpuacct && !needs_cpuacct) {
+            h->has_idle_cpuacct = is_fs(tree, CGROUP_SUPER_MAGIC);
             continue;
+        }
         if (!is_fs(tree, CGROUP_SUPER_MAGIC))
             miss(h, controllers[i].wall, "no such controller is mounted", tree);
         else if (!find_parent(tree, name, uid, dir))
@@ -178,6 +180,7 @@ static void find_v1(uid_t uid, bool needs_cpuacct, struct hierarchies *h)
         else
             add(h, name, controllers[i].wall, false, dir);
     }
+    h->has_idle_cpuset = is_fs(TOP "/cpuset", CGROUP_SUPER_MAGIC);
 }
 
 /* Whoever is born into a v2 group needs rights on the common ancestor too: root has them. */

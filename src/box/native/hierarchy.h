@@ -39,7 +39,9 @@ struct hierarchy {
 
 struct hierarchies {
     enum group_layout layout;
-    bool can_group_runs; /* runs get groups of their own below the box's */
+    bool can_group_runs;  /* runs get groups of their own below the box's */
+    bool has_idle_cpuset; /* v1 trees that are mounted, and in which boxes have no group */
+    bool has_idle_cpuacct;
     size_t n;
     struct hierarchy items[HIERARCHIES_MAX];
     wall_set missing;           /* of memory, cpu, pids: no tree, or no right */

@@ -110,6 +110,9 @@ static int make_own(struct run_group *g, size_t i, const struct hierarchy *h, wa
     g->dirs[i] = openat(g->parents[i], name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (g->dirs[i] < 0)
         return -errno;
+    /* Whatever the caller's umask: the run reads its limits here where the box's group is shown. */
+    if (fchmod(g->dirs[i], 0755) < 0)
+        return -errno;
     if (!h->is_v2) {
         r = knobs_v1(h, g->dirs[i], limits);
         g->joins[i] = openat(g->dirs[i], "tasks", O_WRONLY | O_CLOEXEC);

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* box/native/plan_group.c - the groups of a box: their limits, and what of them it sees. */
+#include "box/native/plan_group.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "box/native/plan_step.h"
+
+/* What the glove itself may use besides the run's memory and processes: plenty where the run has
+ * limits of its own below the box's, and no more than it and the run's minder need where the box's
+ * are the run's. */
+struct allowance {
+    uint64_t bytes;
+    uint64_t pids;
+};
+
+static struct allowance allowance(bool groups_runs)
+{
+    return groups_runs ? (struct allowance){ .bytes = 16ULL << 20, .pids = 16 }
+                       : (struct allowance){ .bytes = 5ULL << 18, .pids = 2 };
+}
+
+#define CPU_PERIOD_US 100000ULL
+
+/* Knobs of one group, as strings in one block. */
+struct knobs {
+    char texts[8][64];
+    const char *list[9];
+    size_t n;
+};
+
+static void knob(struct knobs *knobs, const char *file, uint64_t value)
+{
+    (void)snprintf(knobs->texts[knobs->n], sizeof(knobs->texts[0]), "%s=%llu", file,
+                   (unsigned long long)value);
+    knobs->list[knobs->n] = knobs->texts[knobs->n];
+    knobs->n++;
+}
+
+static void knob_text(struct knobs *knobs, const char *text)
+{
+    (void)snprintf(knobs->texts[knobs->n], sizeof(knobs->texts[0]), "%s", text);
+    knobs->list[knobs->n] = knobs->texts[knobs->n];
+    knobs->n++;
+}
+
+static void knobs_v1(const struct limits *limits, struct allowance more, const char *controller,
+                     struct knobs *knobs)
+{
+    uint64_t memory = limits->memory_bytes + more.bytes;
+
+    if (strcmp(controller, "memory") == 0) {
+        knob(knobs, "memory.limit_in_bytes", memory);
+        knob(knobs, "memory.memsw.limit_in_bytes", memory);
+        knob(knobs, "memory.kmem.tcp.limit_in_bytes", memory);
+    } else if (strcmp(controller, "pids") == 0) {
+        knob(knobs, "pids.max", limits->pids + more.pids);
+    } else if (strcmp(controller, "cpu") == 0) {
+        /* A new group's period is CPU_PERIOD_US. */
+        knob(knobs, "cpu.cfs_quota_us", limits->cpu_milli * CPU_PERIOD_US / 1000);
+    }
+}
+
+static void knobs_v2(const struct limits *limits, struct allowance more, wall_set walls,
+                     struct knobs *knobs)
+{
+    bool has_memory = walls & 1u << WALL_MEMORY;
+    bool has_pids = walls & 1u << WALL_PIDS;
+    char text[64];
+
+    if (has_memory) {
+        knob(knobs, "memory.max", limits->memory_bytes + more.bytes);
+        knob(knobs, "memory.swap.max", 0);
+    }
+    if (has_pids)
+        knob(knobs, "pids.max", limits->pids + more.pids);
+    if (walls & 1u << WALL_CPU) {
+        (void)snprintf(text, sizeof(text), "cpu.max=%llu %llu",
+                       (unsigned long long)(limits->cpu_milli * CPU_PERIOD_US / 1000),
+                       (unsigned long long)CPU_PERIOD_US);
+        knob_text(knobs, text);
+    }
+    /* What runs below are limited by in groups of their own. */
+    if (has_memory || has_pids) {
+        (void)snprintf(text, sizeof(text), "cgroup.subtree_control=%s%s",
+                       has_memory ? "+memory " : "", has_pids ? "+pids" : "");
+        knob_text(knobs, text);
+    }
+}
+
+static bool shows_groups(const struct plan_compiler *c)
+{
+    return c->spec->shows_groups && plan_has(c, WALL_CGROUP_NS);
+}
+
+/* Is the group among those that plan_groups_view() mounts?  A hybrid host's v2 is not. */
+static bool is_shown(const struct plan_compiler *c, const struct hierarchy *h)
+{
+    return shows_groups(c) && (!h->is_v2 || c->facts->groups.layout == LAYOUT_V2);
+}
+
+void plan_group(struct plan_compiler *c, const struct hierarchy *h)
+{
+    bool is_v2_only = c->facts->groups.layout == LAYOUT_V2;
+    struct allowance more = allowance(c->facts->groups.can_group_runs);
+    struct knobs knobs = { .n = 0 };
+    char packed[640];
+    char name[48];
+    struct msg_group group = {
+        .wall = h->wall,
+        .flags = (h->is_v2 ? GROUP_FLAG_V2 : 0) | (is_shown(c, h) ? GROUP_FLAG_SHOWN : 0),
+        .controller = h->controller,
+        .dir = h->dir,
+        .name = name,
+        .leaf = is_v2_only ? "glove" : "",
+    };
+
+    if (!plan_has(c, h->wall))
+        return;
+    (void)snprintf(name, sizeof(name), "glovebox-%s", c->facts->tag);
+    if (is_v2_only)
+        knobs_v2(&c->spec->limits, more, c->walls, &knobs);
+    else
+        knobs_v1(&c->spec->limits, more, h->controller, &knobs);
+    knobs.list[knobs.n] = NULL;
+    (void)wire_strs_pack(knobs.list, packed, sizeof(packed), &group.knobs);
+    plan_step(c, MSG_GROUP, &group);
+}
+
+/* ---- the view of them ----------------------------------------------------------------------- */
+
+#define VIEW       "/sys/fs/cgroup"
+#define VIEW_FLAGS (MOUNT_FLAG_RO | MOUNT_FLAG_NOSUID | MOUNT_FLAG_NODEV | MOUNT_FLAG_NOEXEC)
+
+static void put_tree(struct plan_compiler *c, const struct hierarchy *h)
+{
+    bool is_both = strcmp(h->controller, "cpu") == 0 && h->has_cpuacct;
+    const char *const options[] = { h->controller, is_both ? "cpuacct" : NULL, NULL };
+    char path[64];
+
+    if (!plan_has(c, h->wall) || !is_shown(c, h))
+        return;
+    (void)snprintf(path, sizeof(path), VIEW "/%s", h->controller);
+    if (h->is_v2)
+        plan_put_mount(c, h->wall, "cgroup2", VIEW, VIEW_FLAGS, NULL);
+    else
+        plan_put_mount(c, h->wall, "cgroup", path, VIEW_FLAGS, options);
+}
+
+/* A JVM believes no limit unless it finds these two mounted besides the others.  The box has no
+ * group there: what they would show is the host's, and is covered. */
+static void put_empty_tree(struct plan_compiler *c, const char *controller)
+{
+    const char *const options[] = { controller, NULL };
+    char path[64];
+
+    (void)snprintf(path, sizeof(path), VIEW "/%s", controller);
+    plan_put_mount(c, WALL_CGROUP_NS, "cgroup", path, VIEW_FLAGS, options);
+    plan_put_mask(c, path);
+}
+
+static void put_cpus(struct plan_compiler *c)
+{
+    uint64_t cpus = (c->spec->limits.cpu_milli + 999) / 1000;
+    char text[32];
+
+    plan_put_dir(c, "/sys/devices", 0755, 0);
+    plan_put_dir(c, "/sys/devices/system", 0755, 0);
+    plan_put_dir(c, "/sys/devices/system/cpu", 0755, 0);
+    (void)snprintf(text, sizeof(text), cpus > 1 ? "0-%llu\n" : "0\n",
+                   (unsigned long long)(cpus - 1));
+    plan_put_file(c, "/sys/devices/system/cpu/online", text);
+    plan_put_file(c, "/sys/devices/system/cpu/possible", text);
+}
+
+void plan_groups_view(struct plan_compiler *c)
+{
+    const struct hierarchies *groups = &c->facts->groups;
+
+    if (!shows_groups(c))
+        return;
+    plan_put_dir(c, "/sys", 0755, 0);
+    plan_put_dir(c, "/sys/fs", 0755, 0);
+    plan_put_dir(c, VIEW, 0755, 0);
+    for (size_t i = 0; i < groups->n; i++)
+        put_tree(c, &groups->items[i]);
+    if (groups->has_idle_cpuset)
+        put_empty_tree(c, "cpuset");
+    if (groups->has_idle_cpuacct)
+        put_empty_tree(c, "cpuacct");
+    put_cpus(c);
+}
