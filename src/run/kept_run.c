@@ -56,6 +56,16 @@ uint64_t kept_run_now_ms(void)
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
+/* A file that is renamed over another one is sent to the disk first, by file systems that mean well
+ * (ext4), and whoever removes it soon after waits for the disk.  A record need not outlive the
+ * machine: the two change places, which is as whole and waits for nothing. */
+static int record_replace(int runs_fd, const char *temp, const char *name)
+{
+    if (renameat2(runs_fd, temp, runs_fd, name, RENAME_EXCHANGE) == 0)
+        return unlinkat(runs_fd, temp, 0) < 0 ? -errno : 0;
+    return renameat(runs_fd, temp, runs_fd, name) < 0 ? -errno : 0;
+}
+
 /* Whole or not at all: written under another name first. */
 static int record_write(int runs_fd, const struct kept_run *run, struct gb_err *err)
 {
@@ -83,8 +93,8 @@ static int record_write(int runs_fd, const struct kept_run *run, struct gb_err *
     (void)snprintf(name, sizeof(name), "%s" RECORD_ENDING, run->id);
     fd = openat(runs_fd, temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     r = fd < 0 ? -errno : fd_write_full(fd, text.data, text.len);
-    if (r == 0 && renameat(runs_fd, temp, runs_fd, name) < 0)
-        r = -errno;
+    if (r == 0)
+        r = record_replace(runs_fd, temp, name);
     return r < 0 ? gb_fail(err, r, GB_BLAME_HOST, "writing down run %s: %s", run->id, strerror(-r))
                  : 0;
 }
