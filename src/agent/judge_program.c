@@ -212,6 +212,8 @@ int program_prepare(const struct judge_spec *spec, struct program *ret,
         r = 0;
     if (r == 0 && rename_build(ret) < 0)
         r = judge_no_memory(err);
+    if (r == 0 && !*ret_summary)
+        ret->pool = trial_pool_new(ret->box.limits.wall_ms); /* it can do without */
     return r;
 }
 
@@ -512,7 +514,7 @@ static int prepare(struct judging *j, struct gb_err *err)
     if (r == 0 && !report->summary)
         r = syntax_check(j->spec, &j->program, &report->diagnosis, &report->summary, err);
     if (r == 0 && !report->summary && report->n_rows >= SHARING_PAYS)
-        j->program.pool = trial_pool_new(j->program.box.limits.wall_ms); /* it can do without */
+        trial_pool_watch(j->program.pool);
     j->is_decided = report->summary != NULL;
     return r;
 }

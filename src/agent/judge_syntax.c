@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* agent/judge_syntax.c - is a program that is not compiled valid?  Its interpreter reads it first.
  *
- * Nothing of the program runs, each file is read in a box of its own.  Python has more than that
- * (judge_check.c), and what is compiled is told by its compiler.
+ * Nothing of the program runs; the box serves the first case too (agent/trial_pool.h).  Python has
+ * more than that (judge_check.c), and what is compiled is told by its compiler.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -53,6 +53,8 @@ static int run_check(const struct judge_spec *spec, const struct program *progra
         .keep = OUT_KEEP,
         .cancel_fd = spec->cancel_fd,
         .deadline_ns = spec->deadline_ns,
+        .pool = program->pool,
+        .is_reading = true,
     };
     struct trial_end end;
     int r = trial_run(&trial, &end, err);

@@ -241,8 +241,10 @@ static bool has_ended_well(const struct trial *t)
 
 static void run_standing(struct trial *t, struct standing *standing, bool has_files)
 {
-    use(t, standing->box, has_files, true);
-    if (has_ended_well(t))
+    bool is_watched = !t->spec->is_reading && pool_is_watched(t->spec->pool);
+
+    use(t, standing->box, has_files, is_watched);
+    if (has_ended_well(t) && (is_watched || t->spec->is_reading))
         pool_give(t->spec->pool, standing);
     else
         pool_drop(t->spec->pool, standing, t->r == -ESTALE);
@@ -268,7 +270,7 @@ static bool run_again(struct trial *t)
 
 static void run_new(struct trial *t)
 {
-    struct trial_pool *pool = t->spec->pool && pool_is_open(t->spec->pool) ? t->spec->pool : NULL;
+    struct trial_pool *pool = t->spec->pool;
     struct box_spec spec = *t->spec->box;
     bool is_planted = can_plant(t->spec);
     struct standing *standing;
@@ -278,7 +280,7 @@ static void run_new(struct trial *t)
     spec.ttl_ms = spec.limits.wall_ms + TTL_SLACK_MS;
     if (is_planted)
         spec.seed = &t->spec->files[0];
-    if (pool) {
+    if (pool && (t->spec->is_reading || pool_is_open(pool))) {
         standing = pool_begin(pool, &spec, &t->err);
         t->r = standing ? 0 : t->err.code;
         if (standing)

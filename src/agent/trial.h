@@ -33,6 +33,7 @@ struct trial_spec {
     /* Boxes of trials with the same box, but for its wall time, and the same files, both of which
      * live as long as it.  NULL: none; not with a pair. */
     struct trial_pool *pool;
+    bool is_reading; /* nothing of the program runs: its box is as good as new afterwards */
     const struct box_get_spec *get; /* NULL, or what comes out when it has ended with 0, … */
     const struct crate_ops *get_ops;
     void *get_user; /* … not with a pair */

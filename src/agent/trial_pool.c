@@ -15,6 +15,7 @@
 
 struct trial_pool {
     uint64_t wall_ms;
+    bool is_watched;      /* set before there are threads */
     pthread_mutex_t lock; /* of all below */
     struct standing *waiting;
     unsigned n_again; /* runs in a box that had served before, */
@@ -30,6 +31,17 @@ struct trial_pool *trial_pool_new(uint64_t wall_ms)
     pool->wall_ms = wall_ms;
     (void)pthread_mutex_init(&pool->lock, NULL);
     return pool;
+}
+
+void trial_pool_watch(struct trial_pool *pool)
+{
+    if (pool)
+        pool->is_watched = true;
+}
+
+bool pool_is_watched(const struct trial_pool *pool)
+{
+    return pool->is_watched;
 }
 
 static void standing_close(struct standing *standing)
@@ -100,6 +112,8 @@ bool pool_is_open(struct trial_pool *pool)
 {
     bool is_open;
 
+    if (!pool->is_watched)
+        return false;
     (void)pthread_mutex_lock(&pool->lock);
     is_open = pool->n_stale <= pool->n_again;
     (void)pthread_mutex_unlock(&pool->lock);

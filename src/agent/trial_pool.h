@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* agent/trial_pool.h - boxes that wait for the next trial of the same program.
  *
- * A run in a box that stands costs a third of a box.  Such a box serves again only when the glove
- * vouches that nothing was left in it (glove/remains.h): no trial sees what another one did.  A
- * program that leaves something behind more often than not has a new box each time.
+ * A run in a box that stands costs a third of a box.  A box in which the program was only read
+ * serves one trial more.  One in which it has run serves again only where the pool is watched, and
+ * when the glove vouches that nothing was left in it (glove/remains.h): no trial sees what another
+ * one did.  A program that leaves something behind more often than not has a new box each time.
  *
  *    pool_take() ──► run ──► pool_give(), pool_drop()
  *
@@ -31,6 +32,8 @@ struct standing {
 
 /* wall_ms: the most that a run may take. */
 struct trial_pool *trial_pool_new(uint64_t wall_ms); /* NULL: no memory */
+/* From now on boxes in which the program has run may serve again.  pool may be NULL. */
+void trial_pool_watch(struct trial_pool *pool);
 void trial_pool_free(struct trial_pool *pool);
 DEFINE_CLEANUP(struct trial_pool *, trial_pool_free)
 
@@ -43,7 +46,8 @@ struct standing *pool_take(struct trial_pool *pool);
 struct standing *pool_begin(struct trial_pool *pool, const struct box_spec *spec,
                             struct gb_err *err);
 
-/* Is it worth while to have a box serve again? */
+bool pool_is_watched(const struct trial_pool *pool);
+/* Is it worth while to have a box serve again in which the program runs? */
 bool pool_is_open(struct trial_pool *pool);
 
 void pool_give(struct trial_pool *pool, struct standing *standing);

@@ -151,6 +151,14 @@ def test_a_few_cases_have_a_box_each(place):
     assert len(set(boxes_of(WHICH, 4))) == 4
 
 
+def test_the_box_in_which_a_script_was_read_serves_its_first_case(place):
+    """The process that read it had a number, too; the other cases have boxes of their own."""
+    cases = [case(f"n{n}", {"stdout": "x"}) for n in range(4)]
+    report = judge_program('echo "pid $$"\n', cases, language="sh", file="main.sh", jobs=1)
+    first, *others = [int(row["detail"].split("pid ")[1].split()[0]) for row in report["tests"]]
+    assert len(set(others)) == 1 and first > others[0]
+
+
 @pytest.mark.parametrize("more", ["open('/tmp/x', 'w')", "raise SystemExit(os.fork() and 0)"])
 def test_one_that_leaves_something_has_a_new_box_each_time(place, more):
     assert len(set(boxes_of(WHICH + more + "\n"))) == 8
