@@ -37,7 +37,8 @@ enum conn_state {
 struct conn {
     struct carry *carry;
     enum conn_state state;
-    bool is_lookup; /* only the name is asked for */
+    bool is_lookup;  /* only the name is asked for */
+    bool is_counted; /* among the connections of the box */
     uint32_t ask;
     uint16_t port;
     char name[NET_NAME_MAX + 1]; /* "": an address was named */
@@ -52,7 +53,7 @@ struct conn {
 struct carry {
     struct link *link;
     struct carry_spec spec;
-    uint64_t connections; /* made so far */
+    uint64_t connections; /* begun so far, whatever became of them */
     uint64_t bytes;       /* moved so far, both ways */
     size_t n_resolves;    /* under way */
     struct conn conns[CARRY_CONNS_MAX];
@@ -144,14 +145,27 @@ static void end_all(struct carry *carry)
             cut_off(&carry->conns[i], NET_OVER_BYTES, 0);
 }
 
-static enum net_answer has_left(const struct carry *carry)
+static bool has_had_all_bytes(const struct carry *carry)
 {
-    const struct carry_caps *caps = &carry->spec.caps;
+    return carry->spec.caps.bytes && carry->bytes >= carry->spec.caps.bytes;
+}
 
-    if (caps->bytes && carry->bytes >= caps->bytes)
+/* One of the box's connections is taken before the first address is dialled: those that are still
+ * being dialled, and those that nobody answered, have been made as far as the world can tell. */
+static enum net_answer take_one(struct conn *conn)
+{
+    struct carry *carry = conn->carry;
+    uint64_t cap = carry->spec.caps.connections;
+
+    if (has_had_all_bytes(carry))
         return NET_OVER_BYTES;
-    return caps->connections && carry->connections >= caps->connections ? NET_OVER_CONNECTIONS
-                                                                        : NET_YES;
+    if (conn->is_counted)
+        return NET_YES;
+    if (cap && carry->connections >= cap)
+        return NET_OVER_CONNECTIONS;
+    conn->is_counted = true;
+    carry->connections++;
+    return NET_YES;
 }
 
 /* ---- dialling ------------------------------------------------------------------------------- */
@@ -216,7 +230,7 @@ static void dial_from(struct conn *conn)
         if (answer == NET_YES && is_own(conn))
             answer = NET_OWN;
         if (answer == NET_YES)
-            answer = has_left(conn->carry);
+            answer = take_one(conn);
         if (answer != NET_YES) {
             refuse(conn, answer);
             return;
@@ -258,7 +272,6 @@ static void dialled(struct conn *conn)
     }
     conn->fd = -1;
     conn->state = CONN_OPEN;
-    conn->carry->connections++;
     note(conn, NET_YES, 0, false);
     tell(conn, 0);
 }
@@ -434,7 +447,7 @@ static size_t polls(void *user, struct pollfd *fds, size_t max)
     struct carry *carry = user;
     size_t n = 0;
 
-    if (has_left(carry) == NET_OVER_BYTES)
+    if (has_had_all_bytes(carry))
         end_all(carry);
     for (size_t i = 0; i < CARRY_CONNS_MAX && n < max; i++) {
         struct pollfd wish = { .fd = -1 };

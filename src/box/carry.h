@@ -43,8 +43,8 @@ struct carry_note {
 
 /* What a box may take of it in all; 0: as much as it wants. */
 struct carry_caps {
-    uint64_t connections;
-    uint64_t bytes; /* both ways together */
+    uint64_t connections; /* begun, also those that cannot be reached */
+    uint64_t bytes;       /* both ways together */
 };
 
 struct carry_spec {

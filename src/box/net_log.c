@@ -23,8 +23,9 @@
 #define OLD_FILE "network.old"
 #define LINE_MAX 2048
 
-/* Lines in a second. */
+/* Lines in a second; what comes beyond them is counted, and told so often. */
 #define LINES_MAX 100
+#define MORE_MS   100
 
 struct net_log {
     int dir_fd;
@@ -32,7 +33,8 @@ struct net_log {
     uint64_t size;
     uint64_t second; /* in which … */
     uint64_t n;      /* … so many lines were written */
-    uint64_t n_more; /* and so many not */
+    uint64_t n_more; /* and so many not, … */
+    uint64_t due_ns; /* … which is to be told then */
     struct net_totals totals;
 };
 
@@ -61,14 +63,6 @@ int net_log_new(int dir_fd, struct net_log **ret, struct gb_err *err)
     }
     *ret = log;
     return 0;
-}
-
-void net_log_free(struct net_log *log)
-{
-    if (!log)
-        return;
-    drop_fd(&log->fd);
-    free(log);
 }
 
 static void write_line(struct net_log *log, const struct buf *line)
@@ -115,7 +109,6 @@ static void line_end(struct net_log *log, struct json_writer *w, struct buf *lin
         write_line(log, line);
 }
 
-/* What a flood left out is told with the next second. */
 static void tell_more(struct net_log *log, uint64_t now_ms)
 {
     cleanup_buf struct buf line = BUF_INIT(LINE_MAX);
@@ -137,7 +130,8 @@ static bool may_write(struct net_log *log, uint64_t now_ms)
         tell_more(log, now_ms);
     }
     if (log->n == LINES_MAX) {
-        log->n_more++;
+        if (log->n_more++ == 0)
+            log->due_ns = clock_after_ms(MORE_MS);
         return false;
     }
     log->n++;
@@ -180,6 +174,26 @@ void net_log_note(void *user, const struct carry_note *note)
     json_put_u64(&w, "sent", note->bytes_sent);
     json_put_u64(&w, "received", note->bytes_received);
     line_end(log, &w, &line);
+}
+
+uint64_t net_log_due_ns(const struct net_log *log)
+{
+    return log->n_more ? log->due_ns : CLOCK_NEVER_NS;
+}
+
+void net_log_tell(struct net_log *log)
+{
+    if (clock_now_ns() >= net_log_due_ns(log))
+        tell_more(log, wall_clock_ms());
+}
+
+void net_log_free(struct net_log *log)
+{
+    if (!log)
+        return;
+    tell_more(log, wall_clock_ms());
+    drop_fd(&log->fd);
+    free(log);
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */

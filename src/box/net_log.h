@@ -5,8 +5,9 @@
  *    network.old   what was there before it grew too large
  *
  * Each line has the totals so far, so that the last one tells them whatever was thrown away.  More
- * lines in a second than a person could read are counted instead.  Names are what egress/policy.h
- * calls clean: nothing here was chosen freely by a box.
+ * lines in a second than a person could read are counted instead, and told in one line a moment
+ * later: whoever reads then finds every decision in the totals.  Names are what
+ * egress/policy.h calls clean: nothing here was chosen freely by a box.
  */
 #pragma once
 
@@ -23,7 +24,14 @@ struct net_log;
 
 /* The directory stays the caller's and must outlive it. */
 int net_log_new(int dir_fd, struct net_log **ret, struct gb_err *err);
+
+/* What was only counted is written before. */
 void net_log_free(struct net_log *log);
+
+/* When something is to be told though nothing happens: monotonic, CLOCK_NEVER_NS for never.  Tells
+ * it if that time has come. */
+uint64_t net_log_due_ns(const struct net_log *log);
+void net_log_tell(struct net_log *log);
 
 /* For struct carry_spec; user is the struct net_log.  What cannot be written is lost, and nothing
  * else. */

@@ -140,8 +140,10 @@ static void body(void *user, int told_fd, int r)
         r = begin(&board, order, &err);
     (void)fd_write_full(told_fd, &err, sizeof(err));
     close(told_fd);
-    while (r >= 0)
-        r = link_pump(box_link(board.box), CLOCK_NEVER_NS, NULL, 0, &err);
+    while (r >= 0) {
+        r = link_pump(box_link(board.box), net_log_due_ns(board.log), NULL, 0, &err);
+        net_log_tell(board.log);
+    }
     end(&board);
     _exit(0);
 }

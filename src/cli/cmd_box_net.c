@@ -66,7 +66,7 @@ static void put_text(const struct net_line *line, struct buf *ret)
         (void)strftime(clock, sizeof(clock), "%H:%M:%S", &parts);
     (void)buf_printf(ret, "%s  ", clock);
     if (strcmp(line->what, "more") == 0) {
-        (void)buf_printf(ret, "…        %" PRIu64 " more in that second\n", line->count);
+        (void)buf_printf(ret, "…        %" PRIu64 " more at that time\n", line->count);
         return;
     }
     (void)buf_puts(ret, !line->is_allowed ? "refused  "
@@ -187,7 +187,7 @@ static void put_end(const struct net_view *view, const char *word, struct buf *r
                      " bytes sent, %" PRIu64 " received\n",
                      totals->connections, totals->connections == 1 ? "" : "s", totals->refused,
                      totals->bytes_sent, totals->bytes_received);
-    if (strcmp(word, "closed") == 0)
+    if (word && strcmp(word, "closed") == 0)
         (void)buf_puts(ret, "closed: the process that served this network has ended\n");
 }
 

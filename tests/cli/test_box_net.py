@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import signal
+import socket
 import subprocess
 import threading
 
@@ -197,6 +198,45 @@ def test_connections_beyond_the_cap_are_refused(net_box, serve):
     assert ("connection", "one.test", server.port, False, "the box has had all its connections") in decisions(name)
 
 
+AT_ONCE = """
+import threading
+barrier, open_ones, lock = threading.Barrier(int(sys.argv[2])), [], threading.Lock()
+def connect():
+    barrier.wait()
+    try:
+        with socket.create_connection(('one.test', int(sys.argv[1])), 30) as s:
+            s.sendall(b'GET / HTTP/1.0\\r\\n\\r\\n')
+            if s.recv(1):
+                with lock:
+                    open_ones.append(s)
+    except OSError:
+        pass
+threads = [threading.Thread(target=connect) for _ in range(int(sys.argv[2]))]
+for t in threads: t.start()
+for t in threads: t.join()
+print(len(open_ones))
+"""
+
+
+def test_connections_at_once_do_not_slip_under_the_cap(net_box, serve):
+    server = serve(page)
+    name = net_box("one.test,127.0.0.1", "--net-connections", "3")
+    done = run(name, *python(AT_ONCE, server.port, 60))
+    assert (done.stdout, server.seen) == ("3\n", 3), done
+    assert host.until(lambda: (net(name)["connections"], net(name)["refused"]) == (3, 57), 10), net(name)
+
+
+def test_a_connection_that_nobody_answers_is_one_of_them(net_box, serve):
+    server = serve(page)
+    with socket.create_server(("127.0.0.1", 0)) as gone:
+        port = gone.getsockname()[1]
+    name = net_box("one.test,127.0.0.1", "--net-connections", "2")
+    for _ in range(2):
+        assert fetch(name, port).document["exit_code"] in (7, 56)
+    assert fetch(name, server.port).document["exit_code"] in (7, 56) and server.seen == 0
+    assert ("connection", "one.test", server.port, False, "the box has had all its connections") in decisions(name)
+
+
 def test_bytes_beyond_the_cap_end_what_is_open(net_box, serve):
     def endless(connection):
         while True:
@@ -246,11 +286,15 @@ def test_following_tells_as_it_happens_and_ends_with_the_box(net_box, serve):
 
 
 def test_a_flood_of_refusals_stays_small(net_box, place):
-    name = net_box("one.test")
+    """What is not written down is counted, to the last one."""
+    name = net_box("full")
     done = run(name, *python("for i in range(3000):\n"
-                             "    try:\n        socket.gethostbyname('two.test')\n    except OSError:\n        pass"))
+                             "    s = socket.create_connection(('10.0.0.1', 81))\n"
+                             "    try:\n        s.recv(1)\n    except OSError:\n        pass"))
     assert done.returncode == 0, done
-    assert net(name)["refused"] > 0
+    assert host.until(lambda: net(name)["refused"] == 3000, 10), net(name)["refused"]
+    told = net(name)["decisions"]
+    assert sum(d["count"] if d["what"] == "more" else 1 for d in told) == 3000
     folder = kept.state_dir() / "boxes" / name
     assert sum(f.stat().st_size for f in folder.glob("network.*")) < 600 << 10
 
