@@ -46,7 +46,6 @@ struct asking {
     struct buf system;
     struct buf user;
     struct buf lines[2]; /* of answer and reasoning as they come: told when they are whole */
-    uint64_t heard;      /* bytes of both, what was void included: it is paid for all the same */
 };
 
 static const enum event_kind kinds[] = { EVENT_TEXT, EVENT_REASONING };
@@ -96,7 +95,6 @@ static void hear_lines(struct asking *asking, size_t which, const char *bytes, s
 {
     struct buf *lines = &asking->lines[which];
 
-    asking->heard += len;
     while (len > 0) {
         const char *end = memchr(bytes, '\n', len);
         size_t n = end ? (size_t)(end - bytes) + 1 : len;
@@ -161,32 +159,18 @@ static void put_clean(const struct asking *asking, struct json_writer *w, const 
         json_put_null(w, key);
 }
 
-/* A server that does not tell them, or did not come to it, still has to stay within the budget. */
-static struct model_usage usage_of(const struct asking *asking, const struct model_answer *answer)
-{
-    struct model_usage usage = answer->usage;
-
-    if (usage.is_known)
-        return usage;
-    usage.is_known = true;
-    usage.input = (asking->system.len + asking->user.len) / BYTES_TOKEN;
-    usage.output = asking->heard / BYTES_TOKEN;
-    return usage;
-}
-
 /* Of every answer, whether it could be used or not: what it took, and what was learnt of its model,
  * for whoever replays the task has none. */
 static void put_facts(const struct asking *asking, struct json_writer *w,
                       const struct model_answer *answer, uint64_t wall_ms)
 {
     const struct model *model = asking->task->spec->models[asking->question->role];
-    const struct model_usage usage = usage_of(asking, answer);
-    uint64_t cost = 0;
+    const struct model_usage *usage = &answer->usage;
 
-    json_put_u64(w, "tokens", usage.input + usage.output);
-    json_put_u64(w, "cached", usage.cached);
-    if (model_cost(model, &usage, &cost))
-        json_put_u64(w, "micro_dollars", cost);
+    json_put_u64(w, "tokens", usage->input + usage->output);
+    json_put_u64(w, "cached", usage->cached);
+    if (usage->has_cost)
+        json_put_u64(w, "micro_dollars", usage->cost);
     else
         json_put_null(w, "micro_dollars");
     json_put_u64(w, "wall_ms", wall_ms);
@@ -295,7 +279,6 @@ static int chat(void *user, struct buf *ret, struct gb_err *err)
     uint64_t wall_ms;
     int r;
 
-    asking->heard = 0;
     r = model_chat(model, &request, &answer, err);
     wall_ms = (clock_now_ns() - started_ns) / NS_PER_MS;
 

@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* conf/endpoint.h - the address of a server: is it this machine, and what stands in between.
+/* conf/endpoint.h - what stands between the user and a server.
  *
  * Proxies and certificates are the user's environment's alone: a project's .env could otherwise put
  * somebody between the user and a server.
  */
 #pragma once
-
-#include <stdbool.h>
-
-/* Is the host of the http or https URL this machine, by its text alone: localhost, 127.0.0.0/8 in
- * four numbers, or [::1]? */
-bool endpoint_is_here(const char *url);
 
 /* The proxy for the URL by HTTPS_PROXY, http_proxy, ALL_PROXY and NO_PROXY, in both spellings;
  * HTTP_PROXY in capitals is not read, as curl does not read it.  NULL: none. */

@@ -10,9 +10,12 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "conf/endpoint.h"
+#include "conf/file.h"
 #include "conf/nearest.h"
 #include "conf/secrets.h"
 #include "conf/settings.h"
+#include "model/prices.h"
+#include "net/url.h"
 
 #define REMEDY_TRUST "\nremedy: read it, and if you trust it: glovebox config trust ."
 #define COMPATIBLE   "openai-compatible"
@@ -134,7 +137,7 @@ static int settle(const struct chooser *c, const struct provider *provider,
     if (r < 0)
         return gb_wrap(c->err, r, "%.150s", choice->url_from);
     key = find_key(c, provider, &address, choice);
-    if (address.origin.is_untrusted && !key && !endpoint_is_here(choice->base_url))
+    if (address.origin.is_untrusted && !key && !url_is_here(choice->base_url))
         return refuse_address(c, &address, choice);
     if (address.text)
         choice->spec.base_url = choice->base_url;
@@ -348,19 +351,41 @@ static enum key_id key_of_role(const struct chooser *c, enum models_role role)
     return roles[role].key;
 }
 
+/* A table that is named and cannot be read is an error: a limit of money would not hold. */
+static int read_prices(const struct chooser *c)
+{
+    const char *path = setting_of(c, KEY_PRICES)->value.text;
+    cleanup_buf struct buf text = BUF_INIT(PRICE_TABLE_MAX);
+    int r;
+
+    if (!path)
+        return 0;
+    r = conf_file_read(path, false, &text, c->err);
+    if (r == 0)
+        return gb_fail(c->err, -ENOENT, GB_BLAME_CALLER, "prices: there is no %.300s", path);
+    if (r > 0)
+        r = price_table_parse(text.data, text.len, &c->models->prices, c->err);
+    return r < 0 ? gb_wrap(c->err, r, "prices: %.300s", path) : 0;
+}
+
 int models_choose(const struct models_input *input, struct models *models, struct gb_err *err)
 {
     struct chooser c = { .input = input, .models = models, .err = err };
     int r = find_base_provider(&c);
 
-    for (enum models_role role = 0; r == 0 && role < N_MODELS_ROLES; role++)
+    if (r == 0)
+        r = read_prices(&c);
+    for (enum models_role role = 0; r == 0 && role < N_MODELS_ROLES; role++) {
         r = choose_role(&c, key_of_role(&c, role), &models->roles[role]);
+        models->roles[role].spec.prices = models->prices;
+    }
     return r;
 }
 
 void models_clear(struct models *models)
 {
     model_local_clear(&models->local);
+    price_table_free(&models->prices);
     *models = (struct models){ 0 };
 }
 

@@ -23,6 +23,7 @@
 #include "model/providers.h"
 
 struct gb_err;
+struct price_table;
 struct secrets;
 struct settings;
 
@@ -48,7 +49,8 @@ struct model_choice {
 
 struct models {
     struct model_choice roles[N_MODELS_ROLES];
-    struct model_local local; /* what was found on this machine, if it was looked for */
+    struct model_local local;   /* what was found on this machine, if it was looked for */
+    struct price_table *prices; /* of the user's file; NULL: none */
 };
 
 struct models_input {

@@ -11,6 +11,7 @@
 #include "conf/endpoint.h"
 #include "conf/secrets.h"
 #include "conf/settings.h"
+#include "net/url.h"
 
 static const char *const names[] = { [SEARCH_TAVILY] = "tavily", [SEARCH_SEARXNG] = "searxng" };
 
@@ -52,7 +53,7 @@ static int settle(const struct settings *settings, const struct secrets *secrets
         ret->base_url = address->value;
     }
     key = key_for(secrets, server, is_strangers);
-    if (is_strangers && !key && !endpoint_is_here(address->value))
+    if (is_strangers && !key && !url_is_here(address->value))
         return refuse(address, err);
     ret->key = key ? key->value : NULL;
     return server->key_env ? key != NULL : ret->base_url != NULL;

@@ -19,9 +19,11 @@
 #include "model/assemble.h"
 #include "model/fault.h"
 #include "model/ops.h"
+#include "model/prices.h"
 #include "model/retry.h"
 
-#define RESTS_MAX 4
+#define RESTS_MAX   4
+#define BYTES_TOKEN 3 /* at least, of any text that people write */
 
 struct chat {
     struct model *model;
@@ -31,6 +33,7 @@ struct chat {
     struct buf reasoning; /* the same */
     unsigned n_rounds;
     unsigned tries; /* of this round */
+    uint64_t heard; /* bytes that came in this try */
     bool is_heard;  /* the consumer has got something of this round */
 };
 
@@ -45,6 +48,7 @@ static void tell_text(void *user, const char *bytes, size_t len)
 {
     struct chat *chat = user;
 
+    chat->heard += len;
     if (!chat->request->text)
         return;
     chat->is_heard = true;
@@ -55,6 +59,7 @@ static void tell_reasoning(void *user, const char *bytes, size_t len)
 {
     struct chat *chat = user;
 
+    chat->heard += len;
     if (!chat->request->reasoning)
         return;
     chat->is_heard = true;
@@ -83,14 +88,38 @@ static void tell_again(struct chat *chat, const struct fault *fault, uint64_t wa
 
 /* ---- attempts ------------------------------------------------------------------------------- */
 
-static void add_usage(struct model_usage *sum, const struct model_usage *more)
+/* Of a server that does not tell it, or did not come to it.  One that was never reached, or that
+ * refused, used nothing; one that was given no more time has read the prompt at least. */
+static void guess_usage(const struct chat *chat, bool is_read, struct model_usage *usage)
 {
-    sum->is_known = sum->is_known || more->is_known;
-    sum->has_cost = sum->has_cost || more->has_cost;
-    sum->input += more->input;
-    sum->output += more->output;
-    sum->cached += more->cached;
-    sum->cost += more->cost;
+    const struct model_request *request = chat->request;
+    uint64_t bytes = chat->n_rounds > 0 ? chat->text.len : 0;
+
+    if (!is_read && chat->heard == 0)
+        return;
+    for (size_t i = 0; i < request->n_messages; i++)
+        bytes += strlen(request->messages[i].text);
+    usage->input = bytes / BYTES_TOKEN;
+    usage->output = chat->heard / BYTES_TOKEN;
+}
+
+/* Each request has its own price: a longer prompt may have another. */
+static void add_usage(struct chat *chat, struct model_usage usage)
+{
+    const struct model *model = chat->model;
+    const struct price_place place = { model->provider, model->name, model->endpoint,
+                                       model->prices };
+    struct model_usage *sum = &chat->answer->usage;
+
+    if (usage.input == 0 && usage.output == 0 && !usage.has_cost)
+        return;
+    usage.has_cost = price_of(&place, &usage, &usage.cost);
+    sum->is_known = sum->is_known && usage.is_known;
+    sum->has_cost = sum->has_cost && usage.has_cost;
+    sum->input += usage.input;
+    sum->output += usage.output;
+    sum->cached += usage.cached;
+    sum->cost += usage.has_cost ? usage.cost : 0;
 }
 
 static int attempt(struct chat *chat, struct assembly *assembly, struct fault *fault)
@@ -103,10 +132,13 @@ static int attempt(struct chat *chat, struct assembly *assembly, struct fault *f
     };
     int r;
 
+    chat->heard = 0;
     assembly_init(assembly, &sink, chat->model->may_think);
     r = chat->model->ops->ask(chat->model, &ask, assembly, fault);
     /* What a failed attempt used is paid for all the same. */
-    add_usage(&chat->answer->usage, &assembly->usage);
+    if (!assembly->usage.is_known)
+        guess_usage(chat, r == 0 || fault->kind == FAULT_ENDED, &assembly->usage);
+    add_usage(chat, assembly->usage);
     chat->tries++;
     return r;
 }
@@ -258,8 +290,10 @@ int model_chat(struct model *model, const struct model_request *request, struct 
         .text = BUF_INIT(ASSEMBLY_TEXT_MAX),
         .reasoning = BUF_INIT(ASSEMBLY_TEXT_MAX),
     };
-    int r = run_rounds(&chat, err);
+    int r;
 
+    ret->usage = (struct model_usage){ .is_known = true, .has_cost = true };
+    r = run_rounds(&chat, err);
     buf_clear(&chat.text);
     buf_clear(&chat.reasoning);
     return r;

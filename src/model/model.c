@@ -9,7 +9,6 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "model/ops.h"
-#include "model/prices.h"
 #include "model/providers.h"
 
 static int no_provider(const char *name, struct gb_err *err)
@@ -37,6 +36,7 @@ int model_open(const struct model_spec *spec, struct model **ret, struct gb_err 
         return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for a model");
     model->ops = is_scripted ? &model_scripted : &model_server;
     model->provider = is_scripted ? NULL : provider_by_name(spec->provider);
+    model->prices = spec->prices;
     r = model->ops->open(model, spec, err);
     if (r < 0)
         return r;
@@ -79,12 +79,6 @@ uint64_t model_context(const struct model *model)
 bool model_samples(const struct model *model)
 {
     return model->ops->samples(model);
-}
-
-bool model_cost(const struct model *model, const struct model_usage *usage,
-                uint64_t *ret_microdollars)
-{
-    return price_of(model->provider, model->name, usage, ret_microdollars);
 }
 
 int model_list(struct model *model, char ***ret, struct gb_err *err)

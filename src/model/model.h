@@ -15,6 +15,7 @@
 
 struct gb_err;
 struct model;
+struct price_table;
 
 enum model_role {
     MODEL_SYSTEM,
@@ -62,14 +63,15 @@ enum model_finish {
     MODEL_REFUSED, /* content filter, refusal */
 };
 
-/* Of all requests that an answer took.  Bounded: see MODEL_TOKENS_MAX. */
+/* Of all requests that an answer took.  Where a server does not tell its tokens, or did not come to
+ * it, they are guessed from the lengths of the texts.  Bounded: see MODEL_TOKENS_MAX. */
 struct model_usage {
-    bool is_known;
+    bool is_known; /* nothing is guessed */
     uint64_t input;
     uint64_t output; /* reasoning included */
     uint64_t cached; /* of the input */
-    bool has_cost;   /* the server told what it takes (OpenRouter) */
-    uint64_t cost;   /* then: millionths of a dollar */
+    bool has_cost; /* the price of each request is known (model/prices.h), or the server told it */
+    uint64_t cost; /* then: millionths of a dollar */
 };
 
 #define MODEL_TOKENS_MAX 1000000000000ULL
@@ -103,7 +105,8 @@ struct model_spec {
     bool key_is_token;    /* Anthropic: goes out as a bearer token (provider_choice) */
     const char *ca_file;
     const char *proxy;
-    uint64_t context; /* tokens that fit in; 0: the provider's usual */
+    uint64_t context;                 /* tokens that fit in; 0: the provider's usual */
+    const struct price_table *prices; /* the user's; outlives the model.  NULL: none */
 };
 
 /* Nothing is asked but, for a local server and without a name, what it offers.  -ENOKEY when the
@@ -141,10 +144,6 @@ bool model_samples(const struct model *model);
 int model_chat(struct model *model, const struct model_request *request, struct model_answer *ret,
                struct gb_err *err);
 void model_answer_clear(struct model_answer *answer);
-
-/* What the answer cost in millionths of a dollar, by list prices; false when that is not known. */
-bool model_cost(const struct model *model, const struct model_usage *usage,
-                uint64_t *ret_microdollars);
 
 /* Names of the models that the server offers, NULL-terminated, for model_list_free(). */
 int model_list(struct model *model, char ***ret, struct gb_err *err);

@@ -13,6 +13,7 @@
 struct assembly;
 struct fault;
 struct fault_place;
+struct price_table;
 struct provider;
 
 struct model_ask {
@@ -48,6 +49,7 @@ struct model {
     char *label;
     char *endpoint;
     uint64_t context;
-    bool may_think; /* reasoning may stand in the text (assemble.h) */
+    const struct price_table *prices; /* NULL: none */
+    bool may_think;                   /* reasoning may stand in the text (assemble.h) */
     void *state;
 };

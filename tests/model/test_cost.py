@@ -8,7 +8,9 @@ import subprocess
 import scripted_server as servers
 from lib import place as places
 
-MODEL = "openai/gpt-6-luna"  # a tenth of a dollar for a million tokens of input
+MODEL = "openai/gpt-6-luna"
+# A tenth of a dollar for a million tokens of input; the list says so only of OpenAI's own address.
+PRICES = "openai/gpt-6-luna 0.10 0.01 0.50\n"
 CALL_TOKENS = 20_000  # 2,000 microdollars
 
 CONTRACT = json.dumps({"reason": "a number", "action": "code", "contract": {
@@ -30,10 +32,14 @@ def begin_and_hang(visit):
     visit.wait_for_hangup()
 
 
-def run(place, server, *words, code):
+def run(place, server, *words, code, prices=PRICES, **variables):
+    table = place.base / "prices"
+    table.write_text(prices or "")
     environment = {**place.environment(), "PATH": "/usr/bin:/bin", "OPENAI_API_KEY": "k-test",
                    "OPENAI_BASE_URL": server.url,
-                   "GLOVEBOX_RUNS_DIR": str(place.base / "runs")}
+                   "GLOVEBOX_RUNS_DIR": str(place.base / "runs"), **variables}
+    if prices is not None:
+        environment["GLOVEBOX_PRICES"] = str(table)
     command = [str(places.binary()), "run", *([] if "--jsonl" in words else ["--json"]), *words]
     done = subprocess.run(command, capture_output=True, cwd=place.cwd, env=environment,
                           stdin=subprocess.DEVNULL, timeout=120)
@@ -87,3 +93,24 @@ def test_a_limit_of_money_that_cannot_hold_is_told_once(place):
     notes = [event["text"] for event in done if event["event"] == "note"]
     assert len([note for note in notes if "is not known" in note and "--max-cost" in note]) == 1, notes
     assert done[-1]["document"]["spent"]["dollars"] is None
+
+
+def test_a_paid_server_elsewhere_is_not_taken_for_a_free_one(place):
+    """Only a server of this machine costs nothing: of any other the price is not known until a table says it.  The
+    name that stands for the server here is resolved nowhere but in this test's proxy."""
+    with servers.serving(*[say(CONTRACT), say(PROGRAM)] * 3) as server:
+        words = ["--base-url", "http://paid.example/v1", "--model", "openai-compatible/some", "6 times 7"]
+        proxy = {"http_proxy": server.url.removesuffix("/v1")}
+        unknown = run(place, server, *words, code=0, prices=None, **proxy)
+        priced = run(place, server, *words, code=0, prices="openai-compatible/* 1 1 1\n", **proxy)
+        here = run(place, server, "--base-url", server.url, *words[2:], code=0, prices=None)
+    assert (unknown["spent"]["dollars"], priced["spent"]["dollars"], here["spent"]["dollars"]) == (None, 0.04, 0)
+
+
+def test_a_price_table_holds_the_limit_and_a_broken_one_is_refused(place):
+    with servers.serving(say(CONTRACT), say(PROGRAM)) as server:
+        words = ["--base-url", server.url, "--model", "openai-compatible/some", "--max-cost", "0.02", "6 times 7"]
+        done = run(place, server, *words, code=1, prices="openai-compatible/some 1 1 1\n")
+        wrong = run(place, server, *words, code=2, prices="# mine\nopenai-compatible/some 1 1\n")
+    assert (done["used_up"], done["spent"]["dollars"]) == ("money", 0.02)
+    assert "prices: line 2" in wrong.replace(str(place.base) + "/", ""), wrong

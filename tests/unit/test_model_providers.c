@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* unit/test_model_providers.c - who is chosen, where it is asked, what it costs, what it lacks. */
 #include <errno.h>
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/err.h"
 #include "model/fault.h"
 #include "model/model.h"
@@ -231,6 +234,30 @@ static void a_base_url_of_any_length_fits_or_is_refused(void **state)
 
 /* ---- prices --------------------------------------------------------------------------------- */
 
+/* url NULL: the provider's own. */
+static bool price_at(const char *provider, const char *model, const char *url, const char *table,
+                     const struct model_usage *usage, uint64_t *ret)
+{
+    struct price_place place = {
+        .provider = provider ? provider_by_name(provider) : NULL,
+        .model = model,
+    };
+    struct price_table *own = NULL;
+    char base[PROVIDER_URL_MAX];
+    bool is_known;
+
+    if (provider) {
+        assert_int_equal(provider_base_url(place.provider, url, base, NULL), 0);
+        place.base_url = base;
+    }
+    if (table)
+        assert_int_equal(price_table_parse(table, strlen(table), &own, NULL), 0);
+    place.table = own;
+    is_known = price_of(&place, usage, ret);
+    price_table_free(&own);
+    return is_known;
+}
+
 static bool price(const char *provider, const char *model, uint64_t input, uint64_t cached,
                   uint64_t output, uint64_t *ret)
 {
@@ -238,7 +265,7 @@ static bool price(const char *provider, const char *model, uint64_t input, uint6
         .is_known = true, .input = input, .cached = cached, .output = output
     };
 
-    return price_of(provider ? provider_by_name(provider) : NULL, model, &usage, ret);
+    return price_at(provider, model, NULL, NULL, &usage, ret);
 }
 
 static void a_million_tokens_cost_the_list_price(void **state)
@@ -284,13 +311,114 @@ static void local_and_scripted_models_cost_nothing(void **state)
 static void what_the_server_says_goes_first(void **state)
 {
     struct model_usage usage = { .is_known = true, .input = 1, .has_cost = true, .cost = 1234 };
-    struct model_usage unknown = { 0 };
     uint64_t cost = 0;
 
     (void)state;
-    assert_true(price_of(provider_by_name("openrouter"), "x/y", &usage, &cost));
+    assert_true(price_at("openrouter", "x/y", NULL, NULL, &usage, &cost));
     assert_int_equal(cost, 1234);
-    assert_false(price_of(provider_by_name("openai"), "gpt-6-luna", &unknown, &cost));
+    assert_true(price_at("openai-compatible", "x", "https://paid.example/v1",
+                         "openai-compatible/x 9 9 9", &usage, &cost));
+    assert_int_equal(cost, 1234);
+}
+
+#define MILLION                                                                 \
+    {                                                                           \
+        .is_known = true, .input = 1000000, .cached = 500000, .output = 1000000 \
+    }
+
+/* Known and nothing, or not known: never "nothing" for what somebody takes money for. */
+static void only_servers_of_this_machine_cost_nothing(void **state)
+{
+    static const struct {
+        const char *provider;
+        const char *url;
+        bool is_free;
+    } rows[] = {
+        { "openai-compatible", "http://127.0.0.1:9/v1", true },
+        { "openai-compatible", "http://localhost/v1", true },
+        { "openai-compatible", "http://[::1]:8080/v1", true },
+        { "ollama", NULL, true },
+        { "vllm", "127.0.0.5", true },
+        { "openai-compatible", "https://paid.example/v1", false },
+        { "openai-compatible", "http://127.0.0.1.paid.example/v1", false },
+        { "ollama", "https://ollama.example", false },
+        { "vllm", "http://10.0.0.7:8000", false },
+        { "openai", "http://127.0.0.1:4000/v1", false },
+    };
+    const struct model_usage usage = MILLION;
+
+    (void)state;
+    for (size_t i = 0; i < N_ELEMENTS(rows); i++) {
+        uint64_t cost = 1;
+        bool is_known = price_at(rows[i].provider, "gpt-6-luna", rows[i].url, NULL, &usage, &cost);
+
+        if (is_known != rows[i].is_free || (is_known && cost != 0))
+            fail_msg("row %zu: known %d, %" PRIu64, i, is_known, cost);
+    }
+}
+
+static void list_prices_hold_at_the_providers_own_address(void **state)
+{
+    const struct model_usage usage = MILLION;
+    uint64_t cost = 0;
+
+    (void)state;
+    assert_true(
+        price_at("openai", "gpt-6-luna", "https://api.openai.com/v1/", NULL, &usage, &cost));
+    assert_false(price_at("openai", "gpt-6-luna", "https://eu.example/v1", NULL, &usage, &cost));
+    assert_false(price_at("openai", "gpt-6-luna", "http://api.openai.com/v1", NULL, &usage, &cost));
+}
+
+static void a_table_of_the_users_goes_before_the_list(void **state)
+{
+    static const char table[] = "# mine\n"
+                                "openai-compatible/* 1 0.5 2   # any\n"
+                                "openai-compatible/org/dear 10 5 20\r\n"
+                                "\n"
+                                "openai-compatible/org/dear 20 5 20 900000\n"
+                                "ollama/paid 3 3 3\n"
+                                "openai/gpt-6-luna 7 0 0";
+    static const char url[] = "https://paid.example/v1";
+    const struct model_usage usage = MILLION;
+    const struct model_usage small = { .is_known = true, .input = 10 };
+    uint64_t cost = 0;
+
+    (void)state;
+    assert_true(price_at("openai-compatible", "x", url, table, &usage, &cost));
+    assert_int_equal(cost, 500000 + 250000 + 2000000);
+    assert_true(price_at("openai-compatible", "org/dear", url, table, &usage, &cost));
+    assert_int_equal(cost, 10000000 + 2500000 + 20000000);
+    assert_true(price_at("openai-compatible", "org/dear", url, table, &small, &cost));
+    assert_int_equal(cost, 100);
+    assert_true(price_at("ollama", "paid", NULL, table, &small, &cost));
+    assert_int_equal(cost, 30);
+    assert_true(price_at("ollama", "other", NULL, table, &small, &cost));
+    assert_int_equal(cost, 0);
+    assert_true(price_at("openai", "gpt-6-luna", NULL, table, &small, &cost));
+    assert_int_equal(cost, 70);
+    assert_true(price_at("openai", "gpt-5.5", NULL, table, &small, &cost));
+    assert_int_equal(cost, 50);
+}
+
+static void a_table_that_cannot_be_read_names_the_line(void **state)
+{
+    static const char *const wrong[] = {
+        "gpt-6-luna 1 1 1",   "openai/ 1 1 1",      "nobody/x 1 1 1",        "openai/x 1 1",
+        "openai/x 1 1 -1",    "openai/x 1 1 1e9",   "openai/x 1 1 1 many",   "openai/x 1 1 1 0",
+        "openai/x 1 1 1 5 6", "openai/x 1 1 1.2.3", "openai/x 1 1 10000001", "openai/x nan 1 1",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < N_ELEMENTS(wrong); i++) {
+        struct price_table *table = NULL;
+        struct gb_err err = { 0 };
+        char text[128];
+
+        (void)snprintf(text, sizeof(text), "# a comment\n%s\n", wrong[i]);
+        assert_int_equal(price_table_parse(text, strlen(text), &table, &err), -EINVAL);
+        assert_null(table);
+        assert_non_null(strstr(err.msg, "line 2: "));
+    }
 }
 
 static void the_largest_usage_has_a_cost(void **state)
@@ -408,6 +536,10 @@ int main(void)
         cmocka_unit_test(a_snapshot_has_the_price_of_its_model_and_a_sister_has_not),
         cmocka_unit_test(local_and_scripted_models_cost_nothing),
         cmocka_unit_test(what_the_server_says_goes_first),
+        cmocka_unit_test(only_servers_of_this_machine_cost_nothing),
+        cmocka_unit_test(list_prices_hold_at_the_providers_own_address),
+        cmocka_unit_test(a_table_of_the_users_goes_before_the_list),
+        cmocka_unit_test(a_table_that_cannot_be_read_names_the_line),
         cmocka_unit_test(the_largest_usage_has_a_cost),
         cmocka_unit_test(a_refusal_names_its_parameter),
         cmocka_unit_test(a_refusal_of_something_else_is_final),

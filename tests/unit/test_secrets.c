@@ -5,6 +5,7 @@
 #include "conf/endpoint.h"
 #include "conf/secrets.h"
 #include "conf_place.h"
+#include "net/url.h"
 
 /* Reads settings and keys of the place. */
 static int load_secrets(struct place *place, struct secrets **ret)
@@ -218,7 +219,7 @@ static void test_this_machine_is_known_by_its_address_alone(void **state)
     };
 
     for (size_t i = 0; i < N_ELEMENTS(rows); i++)
-        if (endpoint_is_here(rows[i].url) != rows[i].is_here)
+        if (url_is_here(rows[i].url) != rows[i].is_here)
             fail_msg("%s", rows[i].url);
 }
 
