@@ -3,7 +3,7 @@
 import subprocess
 
 import scripts
-from screen import terminal
+from lib.screen import terminal
 from scripts import Desk
 from test_run_life import TASK, asking_rules
 

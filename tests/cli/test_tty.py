@@ -10,8 +10,7 @@ import termios
 
 import pytest
 
-import screen
-from lib import box, kept, place as places
+from lib import box, kept, place as places, screen
 
 CALM = "\x1b[0m\x1b[?25h"
 

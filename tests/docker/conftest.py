@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures of the docker suites: a private engine for each worker, and boxes on it."""
 import os
+import subprocess
 
 import pytest
 
@@ -32,6 +33,12 @@ class Docker:
         stdin = request.get("stdin")
         return box.run_words(self.words(script, **request), input=stdin,
                              host_env=self.environment, outer=outer)
+
+    def begin(self, script, **request):
+        """A run that goes on."""
+        return subprocess.Popen(self.words(script, as_json=False, **request),
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, env=box.environment(self.environment))
 
     def containers(self):
         return self.engine.containers()

@@ -61,7 +61,7 @@ def tls(tmp_path_factory):
 
 def ask(engine, *words, data=b"", **keys):
     """The driver in the network of the engine, where its port is."""
-    inside = host.descendants(engine.process.pid)[0].pid
+    inside = engine.init.pid
     return drive([*(f"{name}={value}" for name, value in keys.items()), *words], data,
                  before=["nsenter", f"--net=/proc/{inside}/ns/net", "--"])
 

@@ -2,16 +2,19 @@
 """`glovebox image build` on real engines."""
 import io
 import json
+import random
 import signal
 import subprocess
 import tarfile
+import time
 
 import pytest
 from conftest import IMAGE
 
-from lib import host, registry
+from lib import host, pace, registry
 
 LABEL = "io.glovebox.image"
+KILLS = pace.count(check=3, proof=100)
 
 
 def _run(caller, tag, *argv):
@@ -198,6 +201,21 @@ def test_a_signal_ends_the_build_and_leaves_nothing(image, running_call):
     assert host.until(lambda: image.engine.containers() == [], 60)
     assert image.tags() == [IMAGE]
     assert "begun" in image.logs()[0].read_text()
+
+
+def test_L05_a_build_whose_caller_is_killed_leaves_no_image(image, running_call):
+    """At any moment: nothing of it has a name, no step goes on, and the next build goes well."""
+    folder = image.context(Dockerfile=f"FROM {IMAGE}\nRUN sleep 0.2\nRUN echo 2 >/two\nRUN sleep 1000\n")
+    for i in range(KILLS):
+        process = running_call(image, "build", folder, "-t", "killed", stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL)
+        time.sleep(random.Random(i).random() * 2)
+        process.kill()
+        process.wait()
+        assert host.until(lambda: image.engine.containers() == [], 60), image.engine.containers()
+        assert image.tags() == [IMAGE]
+    whole = image.context(Dockerfile=f"FROM {IMAGE}\nRUN echo whole >/whole\n")
+    assert image.json("build", whole, "-t", "whole").status == "success"
 
 
 def test_steps_without_network_have_none(image):

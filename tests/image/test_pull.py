@@ -3,13 +3,17 @@
 import io
 import os
 import pty
+import random
 import subprocess
 import tarfile
+import time
 
 import pytest
 from conftest import IMAGE
 
-from lib import registry
+from lib import pace, registry
+
+KILLS = pace.count(check=4, proof=100)
 
 
 def test_an_image_comes_with_its_digest(image, shop):
@@ -71,6 +75,21 @@ def test_on_a_terminal_every_layer_has_a_bar_and_nothing_stays(image, shop):
     assert code == 0
     assert "] " in drawn and "MB" in drawn and "of 1 layers" in drawn
     assert drawn.endswith("\x1b[J")
+
+
+def test_L05_a_pull_whose_caller_is_killed_leaves_a_whole_image_or_none(image, shop, running_call):
+    _large_image(image.engine, "localhost/large:1")
+    name = shop.push("localhost/large:1", "lib/large:1")
+    image.engine.ask("DELETE", "/images/localhost/large:1?force=1")
+    for i in range(KILLS):
+        process = running_call(image, "pull", name, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(random.Random(i).random() * 0.3)
+        process.kill()
+        process.wait()
+        if name in image.tags():
+            assert image.engine.get(f"/images/{name}/json")["Size"] >= 48 << 20
+            image.engine.ask("DELETE", f"/images/{name}?force=1")
+    assert image.json("pull", name).digest.startswith("sha256:")
 
 
 def test_an_absent_image_is_the_callers_fault(image, shop):

@@ -2,9 +2,10 @@
 """Real engines for tests: a private Docker, a private Podman, and nothing left of them.
 
 An engine lives in namespaces of its own (mounts, network, processes), below one directory, and its
-containers in groups below one name.  When its first process is killed the kernel ends everything
-that it started; then the groups are empty and are removed, and so is the directory.  Nothing is
-installed here; what is missing raises Missing.
+containers in groups below one name.  The first process of these is no engine but an init, as on a
+machine: an engine that is killed leaves its shims and containers, and can be started again.  When the
+init ends the kernel ends everything that it started; then the groups are empty and are removed, and so
+is the directory.  Nothing is installed here; what is missing raises Missing.
 """
 import contextlib
 import http.client
@@ -35,6 +36,40 @@ APART = ["setpriv", "--pdeathsig", "KILL", "--",
 SETTLE = ("mount -t tmpfs tmpfs /run && ip link set lo up && "
           "{ ! test -d /etc/docker || mount -t tmpfs tmpfs /etc/docker; } && ")
 
+# Ends with an engine that ends by itself, not with one that is killed: AGAIN starts that anew.
+AGAIN = signal.SIGUSR1
+INIT = """
+import os, signal, sys
+HEARD = {signal.SIGCHLD, signal.SIGTERM, signal.SIGUSR1}
+signal.pthread_sigmask(signal.SIG_BLOCK, HEARD)
+
+def start():
+    return os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ, setsigmask=[],
+                          setsigdef=[signal.SIGPIPE])
+
+def reap():
+    try:
+        return os.waitpid(-1, os.WNOHANG)
+    except ChildProcessError:
+        return 0, 0
+
+engine, is_over = start(), False
+while True:
+    heard = signal.sigwait(HEARD)
+    if heard == signal.SIGTERM:
+        is_over = True
+        if not engine:
+            sys.exit()
+        os.kill(engine, signal.SIGTERM)
+    if heard == signal.SIGUSR1 and not engine:
+        engine = start()
+    while (ended := reap())[0]:
+        if ended[0] == engine:
+            engine = 0
+            if is_over or os.WIFEXITED(ended[1]):
+                sys.exit()
+"""
+
 CONTAINERS_CONF = """\
 [containers]
 default_ulimits = ["nofile=1024:1024", "nproc=32768:32768"]
@@ -53,8 +88,9 @@ class Missing(Exception):
 class Engine:
     """A running engine: `socket`, and as much of its API as tests need to prepare things."""
 
-    def __init__(self, kind, base):
+    def __init__(self, kind, base, program):
         self.kind = kind
+        self.program = program
         self.base = Path(base)
         self.socket = self.base / "engine.sock"
         self.process = None
@@ -89,6 +125,23 @@ class Engine:
 
     def containers(self):
         return self.get("/containers/json?all=1")
+
+    @property
+    def init(self):
+        """The first process of its namespaces."""
+        return host.descendants(self.process.pid)[0]
+
+    def daemon(self):
+        """The engine itself, as a process; None while it is dead."""
+        found = [process for process in host.descendants(self.init.pid)
+                 if process.ppid == self.init.pid and process.comm == os.path.basename(self.program)]
+        return found[0] if found else None
+
+    def start_again(self):
+        """After its daemon was killed."""
+        assert host.until(lambda: not self.daemon(), within=10)
+        os.kill(self.init.pid, AGAIN)
+        assert host.until(self.answers, START_WITHIN, step=0.05), host.read(self.log)[-4000:]
 
     def import_busybox(self, name="localhost/busybox:test"):
         """An image out of Debian's static busybox.  Podman takes the tag only from `repo`."""
@@ -140,8 +193,7 @@ FETCH = ("import sys, urllib.request as r\n"
 
 def fetch(engine, url):
     """What a server says in the engine's network, where the ports of its machine are; None."""
-    inside = host.descendants(engine.process.pid)[0].pid
-    done = subprocess.run(["nsenter", f"--net=/proc/{inside}/ns/net", "/usr/bin/python3", "-IS",
+    done = subprocess.run(["nsenter", f"--net=/proc/{engine.init.pid}/ns/net", "/usr/bin/python3", "-IS",
                            "-c", FETCH, url], capture_output=True, timeout=30, check=False)
     return done.stdout.decode() if done.returncode == 0 else None
 
@@ -186,13 +238,13 @@ def _running(kind, program, command, groups, environment=None, settle=lambda eng
     if not os.path.exists(program):
         raise Missing(f"{program} is not installed")
     base = tempfile.mkdtemp(prefix="gbengine-", dir="/var/tmp")
-    engine = Engine(kind, base)
+    engine = Engine(kind, base, program)
     made = [name for name in groups if not _groups(name)]
     try:
         with open(engine.log, "wb") as log:
             engine.process = subprocess.Popen(
-                [*APART, "sh", "-c", SETTLE + settle(engine) + 'exec "$@"', "sh", program,
-                 *command(engine)],
+                [*APART, "sh", "-c", SETTLE + settle(engine) + 'exec "$@"', "sh",
+                 "/usr/bin/python3", "-IS", "-c", INIT, program, *command(engine)],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 env={**os.environ, **(environment(engine) if environment else {})})
         ready = host.until(lambda: engine.answers() or engine.process.poll() is not None,

@@ -71,7 +71,7 @@ def running(engine, port, has_auth=False):
         text = CONFIG + (AUTH if has_auth else "")
         Path(base, "config.yml").write_text(text.format(base=base, port=port))
         Path(base, "htpasswd").write_text(f"{USER}:{SALTED}\n")
-        inside = host.descendants(engine.process.pid)[0].pid
+        inside = engine.init.pid
         with open(f"{base}/log", "wb") as log:
             process = subprocess.Popen(
                 ["setpriv", "--pdeathsig", "KILL", "--", "nsenter", f"--net=/proc/{inside}/ns/net",

@@ -28,9 +28,8 @@ def engine():
 def example(tools, engine):
     """Runs one in the network of the engine's machine."""
     def run(name, *words):
-        inside = host.descendants(engine.process.pid)[0].pid
         return subprocess.run(
-            ["nsenter", f"--net=/proc/{inside}/ns/net", "/usr/bin/python3", EXAMPLES / name, *words],
+            ["nsenter", f"--net=/proc/{engine.init.pid}/ns/net", "/usr/bin/python3", EXAMPLES / name, *words],
             capture_output=True, text=True, timeout=300,
             env={**os.environ, **tools.environment, "DOCKER_HOST": engine.host,
                  "GLOVEBOX_BACKEND": "docker", "GLOVEBOX": str(places.binary())})
