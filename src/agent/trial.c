@@ -150,6 +150,7 @@ static int run_in(struct trial *t, struct box *box, bool has_files, bool is_fres
         .sinks = t->stdout_fd >= 0 ? sinks : NULL,
         .is_fresh = is_fresh,
     };
+    const struct run_env_places places = { box_path(box), box_python_path(box), BOX_WORKSPACE };
     struct run_env env;
     uint64_t mark;
     int r = 0;
@@ -163,7 +164,7 @@ static int run_in(struct trial *t, struct box *box, bool has_files, bool is_fres
     }
     if (r < 0)
         return r;
-    r = run_env_make(&env, box_path(box), BOX_WORKSPACE, NULL, t->spec->env);
+    r = run_env_make(&env, &places, NULL, t->spec->env);
     if (r < 0)
         return gb_fail(&t->err, r, GB_BLAME_HOST, "no memory for the environment");
     spec.env = env.list;

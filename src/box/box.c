@@ -51,6 +51,7 @@ struct box {
     struct carry *carry; /* NULL: no network */
     struct receipt receipt;
     char *path;
+    char *python_path;
     max_align_t state[];
 };
 
@@ -113,6 +114,17 @@ void box_set_path(struct box *box, char *path)
 {
     free(box->path);
     box->path = path;
+}
+
+const char *box_python_path(const struct box *box)
+{
+    return box->python_path ? box->python_path : "";
+}
+
+void box_set_python_path(struct box *box, char *path)
+{
+    free(box->python_path);
+    box->python_path = path;
 }
 
 const char *const box_writable[] = {
@@ -396,6 +408,7 @@ static void box_free(struct box *box)
     carry_free(box->carry);
     link_free(box->link);
     free(box->path);
+    free(box->python_path);
     free(box);
 }
 
@@ -489,10 +502,12 @@ static int attach(struct box *box, const struct box_kept *kept, const struct msg
 {
     cleanup_close int owned = fd;
     char *path = strdup(kept->path);
+    char *python_path = kept->python_path ? strdup(kept->python_path) : NULL;
     int r = box->ops->attach(box, kept, welcome, fds, n_fds, err);
 
     box_set_path(box, path);
-    if (r == 0 && !path)
+    box_set_python_path(box, python_path);
+    if (r == 0 && (!path || (kept->python_path && !python_path)))
         r = gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for a box");
     if (r == 0)
         r = link_new(take_fd(&owned), &box->link, err);

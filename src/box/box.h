@@ -54,6 +54,7 @@ struct box_layer {
     const char *source; /* absolute and clean, of plain files alone; NULL ends a list */
     const char *target; /* absolute and clean, in no place of the box's own but below /etc */
     const char *bin;    /* a directory for PATH, before all others; NULL */
+    const char *python; /* a directory that Python has to be told of; NULL */
 };
 
 /* Where those files of certificates are that a box would not show otherwise. */
@@ -146,7 +147,8 @@ const struct box_held *box_held(const struct box *box);
 /* What was known of a kept box when it was made.  The strings must live as long as the box. */
 struct box_kept {
     struct receipt receipt;
-    const char *path; /* the PATH of its programs */
+    const char *path;        /* the PATH of its programs */
+    const char *python_path; /* NULL: none */
 };
 
 /* What a keeper says of its box. */
@@ -186,6 +188,9 @@ bool box_shows_host(const struct box *box);
 
 /* The PATH that programs in the box have. */
 const char *box_path(const struct box *box);
+
+/* Where Python looks besides, because layers have to be told of; "": nowhere. */
+const char *box_python_path(const struct box *box);
 
 /* Is there a program of that name on such a PATH (image `host`: asked on the host)? */
 bool box_path_has(const char *path, const char *name, char ret_found[static PATH_MAX]);
@@ -399,3 +404,4 @@ const struct box_ops *box_ops_of(const struct box *box);
 /* Came it from box_attach()? */
 bool box_is_attached(const struct box *box);
 void box_set_path(struct box *box, char *path); /* takes it over */
+void box_set_python_path(struct box *box, char *path);

@@ -232,7 +232,9 @@ static struct kept record_of(const struct kept_spec *spec, const struct box *box
         .ports = texts->all[TEXT_PORTS],
         .created_ms = wall_clock_ms(),
         .ttl_ms = spec->ttl_ms,
-        .box = { .receipt = *box_receipt(box), .path = box_path(box) },
+        .box = { .receipt = *box_receipt(box),
+                 .path = box_path(box),
+                 .python_path = *box_python_path(box) ? box_python_path(box) : NULL },
     };
 
     memcpy(kept.id, id, ID_SIZE);

@@ -36,7 +36,8 @@ struct kept {
     struct carry_caps net_caps;
     char *ports; /* of the host that lead to it (box/port.h), with commas; NULL: none */
     struct box_kept box;
-    char *path; /* what box points to */
+    char *path; /* what box points to, as python_path */
+    char *python_path;
 };
 
 void kept_clear(struct kept *kept);

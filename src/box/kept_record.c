@@ -27,6 +27,7 @@ struct record {
     char *groups;
     char *accounting;
     char *path;
+    char *python_path;
     char *net_rules;
     char *ports;
     uint64_t net_connections;
@@ -51,6 +52,7 @@ static const struct bind_field fields[] = {
     { "groups", BIND_STR, AT(groups) },
     { "accounting", BIND_STR, AT(accounting), BIND_REQUIRED },
     { "path", BIND_STR, AT(path), BIND_REQUIRED },
+    { "python_path", BIND_STR, AT(python_path) },
     { "net_rules", BIND_STR, AT(net_rules) },
     { "ports", BIND_STR, AT(ports) },
     { "net_connections", BIND_U64, AT(net_connections) },
@@ -126,6 +128,8 @@ int kept_record_write(const struct kept *kept, struct buf *ret)
         json_put_str(&w, "groups", receipt->groups);
     json_put_str(&w, "accounting", receipt->accounting);
     json_put_str(&w, "path", kept->box.path);
+    if (kept->box.python_path)
+        json_put_str(&w, "python_path", kept->box.python_path);
     json_object_end(&w);
     return json_writer_end(&w);
 }
@@ -177,6 +181,7 @@ int kept_record_read(const char *text, size_t len, struct kept *ret, struct gb_e
             .image = take_ptr(record.image),
             .workdir = take_ptr(record.workdir),
             .path = take_ptr(record.path),
+            .python_path = take_ptr(record.python_path),
             .net_rules = take_ptr(record.net_rules),
             .net_caps = { record.net_connections, record.net_bytes },
             .ports = take_ptr(record.ports),
@@ -185,6 +190,7 @@ int kept_record_read(const char *text, size_t len, struct kept *ret, struct gb_e
             .box.receipt = receipt,
         };
         ret->box.path = ret->path;
+        ret->box.python_path = ret->python_path;
     }
     bind_clear(&bind, &record);
     return r < 0 ? gb_wrap(err, r, "what was written down of a box") : 0;
@@ -196,6 +202,7 @@ void kept_clear(struct kept *kept)
     free(kept->image);
     free(kept->workdir);
     free(kept->path);
+    free(kept->python_path);
     free(kept->net_rules);
     free(kept->ports);
     *kept = (struct kept){ 0 };

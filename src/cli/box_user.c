@@ -45,7 +45,6 @@ static int add_packages(const struct package_host *host, const struct box_wish *
         .wishes = wish->packages,
         .host = host,
         .box = box,
-        .workdir = wish->workdir ? wish->workdir : BOX_WORKSPACE,
         .cancel_fd = -1,
         .watch = &show.watch,
     };

@@ -425,7 +425,6 @@ static int add_packages(const struct exec_args *args, const struct settings *set
         .wishes = args->wishes,
         .host = &host,
         .box = spec,
-        .workdir = request->workdir,
         .cancel_fd = request->cancel_fd,
         .watch = args->is_json ? NULL : &show.watch,
     };
@@ -439,38 +438,17 @@ static int add_packages(const struct exec_args *args, const struct settings *set
     return r;
 }
 
-/* Variables of layers, and the caller's own over them. */
-static int join_env(const struct packages *packages, struct run_request *request, const char ***ret,
-                    struct gb_err *err)
-{
-    const char *const *given = request->env;
-    size_t n_given = 0;
-    const char **env;
-
-    if (packages->n_env == 0)
-        return 0;
-    while (given && given[n_given])
-        n_given++;
-    env = calloc(packages->n_env + n_given + 1, sizeof(*env));
-    if (!env)
-        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory");
-    for (size_t i = 0; i < packages->n_env; i++)
-        env[i] = packages->env[i];
-    for (size_t i = 0; i < n_given; i++)
-        env[packages->n_env + i] = given[i];
-    *ret = env;
-    request->env = env;
-    return 0;
-}
-
 /* The certificates that programs of this machine trust, for a box that shows those programs and has
  * a network. */
-static int show_certificates(const struct settings *settings, struct certificates *certificates,
-                             struct box_spec *spec, struct run_request *request, struct gb_err *err)
+static int show_certificates(struct certificates *certificates, struct box_spec *spec,
+                             struct run_request *request, struct gb_err *err)
 {
+    const struct box_ops *ops = box_backend(spec->backend, err);
     int r;
 
-    if (!request->net || settings->backend != BACKEND_NATIVE)
+    if (!ops)
+        return -EINVAL;
+    if (!request->net || !ops->shows_host)
         return 0;
     r = certificates_find(environ, request->env, certificates);
     if (r < 0)
@@ -511,7 +489,6 @@ static int execute(const struct exec_args *args, const struct settings *settings
         .user = printer,
     };
     cleanup_with(packages_close) struct packages packages;
-    cleanup_free const char **env = NULL;
     cleanup_with(certificates_clear) struct certificates certificates = { 0 };
     char id[ID_SIZE];
     int r;
@@ -526,9 +503,7 @@ static int execute(const struct exec_args *args, const struct settings *settings
         return execute_kept(args, settings, session, &request, result, err);
     r = args->wishes ? add_packages(args, settings, &packages, &request, &spec, result, err) : 0;
     if (r == 0)
-        r = join_env(&packages, &request, &env, err);
-    if (r == 0)
-        r = show_certificates(settings, &certificates, &spec, &request, err);
+        r = show_certificates(&certificates, &spec, &request, err);
     if (r < 0)
         return r;
     if (id_make('r', id) == 0)

@@ -345,8 +345,9 @@ static int run(struct installation *in, const char *const *argv, const char *con
         .output = on_output,
         .user = in,
     };
+    const struct run_env_places places = { box_path(in->box), "", "/tmp" };
     struct run_env all;
-    int r = run_env_make(&all, box_path(in->box), "/tmp", NULL, env);
+    int r = run_env_make(&all, &places, NULL, env);
 
     if (r < 0)
         return no_memory(err);

@@ -153,8 +153,7 @@ static int show(const struct cache *cache, const char *runtime, struct layer *la
     layer->etc = has_site ? cache_path(cache, key, "etc") : NULL;
     if (!layer->tree || (has_site && !layer->etc) || (is_node && !layer->modules))
         return no_memory(err);
-    if (!is_node && !has_site)
-        (void)snprintf(layer->env, sizeof(layer->env), "PYTHONPATH=" INSTALL_PYTHON_DIR);
+    layer->is_told = !is_node && !has_site;
     return 0;
 }
 
@@ -166,6 +165,7 @@ size_t layer_binds(const struct layer *layer, struct box_layer *binds, size_t n)
         .source = layer->tree,
         .target = install_dir(layer->manifest.kind),
         .bin = is_node ? INSTALL_NODE_DIR "/bin" : INSTALL_PYTHON_DIR "/bin",
+        .python = layer->is_told ? INSTALL_PYTHON_DIR : NULL,
     };
     /* Above every working directory: there `import` looks too, which no variable can tell. */
     if (layer->modules)

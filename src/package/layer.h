@@ -50,7 +50,7 @@ struct layer {
     char *modules; /* node: what lies in it for `require` and `import`; NULL */
     char *etc;     /* NULL: the interpreter looks nowhere that could be shown to it */
     char etc_target[64];
-    char env[64]; /* a variable that programs need, "NAME=value"; "": none */
+    bool is_told; /* python: the interpreter has to be told where it is */
 };
 
 #define LAYER_INIT    \

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* package/provide.c - packages for one box: wishes in, layers and variables out. */
+/* package/provide.c - packages for one box: wishes in, layers out. */
 #include "package/provide.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "package/diagnosis.h"
@@ -28,25 +26,6 @@ void packages_close(struct packages *packages)
 {
     for (size_t i = 0; i < N_PACKAGE_KINDS; i++)
         layer_close(&packages->layers[i]);
-    for (size_t i = 0; i < packages->n_env; i++)
-        free(packages->env[i]);
-    packages->n_env = 0;
-}
-
-/* A variable of a layer's stands behind what the run has anyway. */
-static int add_env(struct packages *packages, const struct layer *layer, const char *workdir,
-                   struct gb_err *err)
-{
-    const char *value = strchr(layer->env, '=');
-    char *text = NULL;
-
-    if (!value)
-        return 0;
-    if (asprintf(&text, "%.*s=%s:%s", (int)(value - layer->env), layer->env, workdir, value + 1) <
-        0)
-        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory");
-    packages->env[packages->n_env++] = text;
-    return 0;
 }
 
 static int tell(const struct layer *layer, struct run_packages *told, struct gb_err *err)
@@ -161,8 +140,6 @@ int packages_open(const struct packages_order *order, struct packages *ret,
         r = open_layer(order, set, &ret->layers[kind], told, err);
         if (r == 0)
             r = tell(&ret->layers[kind], told, err);
-        if (r == 0)
-            r = add_env(ret, &ret->layers[kind], order->workdir, err);
         if (r == 0)
             n = layer_binds(&ret->layers[kind], ret->binds, n);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* package/provide.h - packages for one box: wishes in, layers and variables out.
+/* package/provide.h - packages for one box: wishes in, layers out.
  *
- *    packages_init → packages_open → a box with .binds as its spec's layers, runs with .env
+ *    packages_init → packages_open → a box with .binds as its spec's layers
  *                  → packages_give, iff that box lives on → packages_close
  *
  * For commands, tools and tasks alike: all that is configured comes in as a struct
@@ -38,8 +38,6 @@ void package_host_clear(struct package_host *host);
 struct packages {
     struct layer layers[N_PACKAGE_KINDS];
     struct box_layer binds[N_PACKAGE_KINDS * LAYER_BINDS_MAX + 1];
-    char *env[N_PACKAGE_KINDS + 1]; /* variables that programs need besides; NULL-terminated */
-    size_t n_env;
 };
 
 void packages_init(struct packages *packages);
@@ -57,7 +55,6 @@ struct packages_order {
     const struct package_wishes *wishes;
     const struct package_host *host;
     const struct box_spec *box; /* as for the run: its backend, image and toolchains count */
-    const char *workdir;        /* where programs begin; it comes first on their search paths */
     int cancel_fd;              /* -1: none */
     const struct packages_watch *watch; /* NULL: nobody */
 };

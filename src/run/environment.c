@@ -54,7 +54,20 @@ static int set_own(struct run_env *env, size_t *n, const char *name, const char 
     return 0;
 }
 
-int run_env_make(struct run_env *env, const char *path, const char *workdir, char *const *language,
+static int set_places(struct run_env *env, size_t *n, const struct run_env_places *places)
+{
+    cleanup_free char *python = NULL;
+    int r = set_own(env, n, "PATH", places->path);
+
+    if (asprintf(&python, "%s%s%s", places->workdir, *places->python_path ? ":" : "",
+                 places->python_path) < 0)
+        return -ENOMEM;
+    if (r == 0)
+        r = set_own(env, n, "PWD", places->workdir);
+    return r < 0 ? r : set_own(env, n, "PYTHONPATH", python);
+}
+
+int run_env_make(struct run_env *env, const struct run_env_places *places, char *const *language,
                  const char *const *caller)
 {
     size_t n_caller = 0;
@@ -70,11 +83,7 @@ int run_env_make(struct run_env *env, const char *path, const char *workdir, cha
         return -ENOMEM;
     for (size_t i = 0; i < N_ELEMENTS(fixed); i++)
         set(env->list, &n, fixed[i]);
-    r = set_own(env, &n, "PATH", path);
-    if (r == 0)
-        r = set_own(env, &n, "PWD", workdir);
-    if (r == 0)
-        r = set_own(env, &n, "PYTHONPATH", workdir);
+    r = set_places(env, &n, places);
     if (r < 0) {
         run_env_clear(env);
         return r;

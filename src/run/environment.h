@@ -11,7 +11,14 @@ struct run_env {
     size_t n_own;
 };
 
+/* Where things are found in the box. */
+struct run_env_places {
+    const char *path;        /* box_path() */
+    const char *python_path; /* box_python_path(): "" or what comes behind the working directory */
+    const char *workdir;
+};
+
 /* Later lists win over earlier ones; both may be NULL.  -ENOMEM leaves nothing behind. */
-int run_env_make(struct run_env *env, const char *path, const char *workdir, char *const *language,
+int run_env_make(struct run_env *env, const struct run_env_places *places, char *const *language,
                  const char *const *caller);
 void run_env_clear(struct run_env *env);

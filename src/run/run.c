@@ -119,8 +119,10 @@ static int run_step(struct execution *x, const char *name, const char *const *ar
         .events = has_input ? request->events : NULL,
         .ret_broken = request->box->ret_broken,
     };
+    const struct run_env_places places = { box_path(x->box), box_python_path(x->box),
+                                           request->workdir };
     struct run_env env;
-    int r = run_env_make(&env, box_path(x->box), request->workdir, extra_env, request->env);
+    int r = run_env_make(&env, &places, extra_env, request->env);
 
     if (r < 0)
         return gb_fail(err, r, GB_BLAME_HOST, "no memory for the environment");

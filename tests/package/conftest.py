@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures of the packages' suite: a cache and indexes of one test alone."""
 import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -35,3 +39,17 @@ def registry(place):
     """An empty registry of npm's that ends with the test."""
     with indexes.NodeRegistry() as server:
         yield server
+
+
+@pytest.fixture
+def other_python():
+    """A tree with a Python of its own, which has the machine's pip and one module that is no package."""
+    folder = Path(tempfile.mkdtemp(prefix="glovebox-test-", dir="/opt"))
+    try:
+        folder.chmod(0o755)
+        subprocess.run(["/usr/bin/python3", "-m", "venv", "--copies", "--without-pip", "--system-site-packages",
+                        folder], check=True)
+        (next(folder.glob("lib/python3*/site-packages")) / "homemade.py").write_text("NAME = 'homemade'\n")
+        yield folder
+    finally:
+        shutil.rmtree(folder)

@@ -27,6 +27,19 @@ def test_a_box_that_lives_on_keeps_its_packages(index, cache):
     assert os.listdir(cache / "uses") == []
 
 
+def test_a_python_of_a_toolchain_finds_them_in_every_box(index, other_python):
+    index.add("alpha")
+    options = ["--package", "alpha", "--toolchain", str(other_python)]
+    code = "import sys, alpha; print(sys.executable, alpha.NAME)"
+    wanted = f"{other_python}/bin/python3 alpha\n"
+    done = box.run(code, language="python", options=options, host_env=index.env())
+    assert done.stdout == wanted, done
+    with kept.made(*options, host_env=index.env()) as name:
+        for workdir in ((), ("--workdir", "/tmp")):
+            done = kept.call("run", name, *workdir, "--json", "-l", "python", "-c", code)
+            assert done.stdout == wanted, done
+
+
 def test_a_box_whose_packages_cannot_be_had_is_not_made(index):
     done = kept.call("create", "--package", "nosuch", host_env=index.env())
     assert done.returncode == 125 and b"no such package" in done.err, done

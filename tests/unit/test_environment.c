@@ -34,13 +34,16 @@ static size_t count(const struct run_env *env)
     return n;
 }
 
+static const struct run_env_places usual = { "/p", "", "/w" };
+
 static void a_run_has_the_fixed_variables_and_nothing_of_the_host(void **state)
 {
+    static const struct run_env_places places = { "/p/bin", "", "/work" };
     struct run_env env;
 
     (void)state;
     assert_int_equal(setenv("GLOVEBOX_UNIT_CANARY", "seen", 1), 0);
-    assert_int_equal(run_env_make(&env, "/p/bin", "/work", NULL, NULL), 0);
+    assert_int_equal(run_env_make(&env, &places, NULL, NULL), 0);
     assert_string_equal(value_of(&env, "PATH"), "/p/bin");
     assert_string_equal(value_of(&env, "PWD"), "/work");
     assert_string_equal(value_of(&env, "PYTHONPATH"), "/work");
@@ -62,7 +65,7 @@ static void later_lists_win(void **state)
     struct run_env env;
 
     (void)state;
-    assert_int_equal(run_env_make(&env, "/p", "/w", language, caller), 0);
+    assert_int_equal(run_env_make(&env, &usual, language, caller), 0);
     assert_string_equal(value_of(&env, "LANG"), "language");
     assert_string_equal(value_of(&env, "EXTRA"), "caller");
     assert_string_equal(value_of(&env, "PATH"), "/mine");
@@ -77,11 +80,22 @@ static void names_are_compared_whole(void **state)
     struct run_env env;
 
     (void)state;
-    assert_int_equal(run_env_make(&env, "/p", "/w", NULL, caller), 0);
+    assert_int_equal(run_env_make(&env, &usual, NULL, caller), 0);
     assert_string_equal(value_of(&env, "PATH"), "/p");
     assert_string_equal(value_of(&env, "PATHS"), "1");
     assert_string_equal(value_of(&env, "PAT"), "2");
     assert_string_equal(value_of(&env, "HOME"), "/home/box");
+    run_env_clear(&env);
+}
+
+static void python_looks_in_layers_behind_the_working_directory(void **state)
+{
+    static const struct run_env_places places = { "/p", "/opt/x:/opt/y", "/w" };
+    struct run_env env;
+
+    (void)state;
+    assert_int_equal(run_env_make(&env, &places, NULL, NULL), 0);
+    assert_string_equal(value_of(&env, "PYTHONPATH"), "/w:/opt/x:/opt/y");
     run_env_clear(&env);
 }
 
@@ -91,6 +105,7 @@ int main(void)
         cmocka_unit_test(a_run_has_the_fixed_variables_and_nothing_of_the_host),
         cmocka_unit_test(later_lists_win),
         cmocka_unit_test(names_are_compared_whole),
+        cmocka_unit_test(python_looks_in_layers_behind_the_working_directory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

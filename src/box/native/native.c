@@ -254,18 +254,24 @@ static int start_with(struct box *box, const struct box_spec *spec, struct plan_
 }
 
 /* Programs of layers come first, then those of toolchains. */
-static char *path_of(const struct box_spec *spec)
+static int set_paths(struct box *box, const struct box_spec *spec, struct gb_err *err)
 {
     cleanup_free char *usual = toolchains_path(spec->toolchains);
     cleanup_buf struct buf path = BUF_INIT(PATH_TEXT_MAX);
+    cleanup_buf struct buf python = BUF_INIT(PATH_TEXT_MAX);
 
-    if (!usual)
-        return NULL;
-    for (const struct box_layer *layer = spec->layers; layer && layer->source; layer++)
+    for (const struct box_layer *layer = spec->layers; layer && layer->source; layer++) {
         if (layer->bin)
             (void)buf_printf(&path, "%s:", layer->bin);
-    (void)buf_puts(&path, usual);
-    return buf_take(&path);
+        if (layer->python)
+            (void)buf_printf(&python, "%s%s", python.len ? ":" : "", layer->python);
+    }
+    (void)buf_puts(&path, usual ? usual : "");
+    if (!usual || buf_error(&path) < 0 || buf_error(&python) < 0)
+        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for the PATH");
+    box_set_path(box, buf_take(&path));
+    box_set_python_path(box, python.len ? buf_take(&python) : NULL);
+    return 0;
 }
 
 static int native_start(struct box *box, const struct box_spec *spec, int *ret_link_fd,
@@ -273,19 +279,12 @@ static int native_start(struct box *box, const struct box_spec *spec, int *ret_l
 {
     struct native *native = box_state(box);
     struct plan_facts facts = { 0 };
-    char *path;
     int r;
 
     native->spawn = (struct spawn)SPAWN_INIT;
     r = start_with(box, spec, &facts, ret_link_fd, err);
     plan_facts_clear(&facts);
-    if (r < 0)
-        return r;
-    path = path_of(spec);
-    if (!path)
-        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for the PATH");
-    box_set_path(box, path);
-    return 0;
+    return r < 0 ? r : set_paths(box, spec, err);
 }
 
 static int native_lost(struct box *box, const struct box_spec *spec, struct gb_err *err)
