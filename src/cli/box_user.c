@@ -36,26 +36,40 @@ int box_check_user(const char *name, struct gb_err *err)
                    KEPT_USER_MAX - 1);
 }
 
-static int add_packages(const struct package_host *host, const struct box_wish *wish,
-                        struct packages *packages, struct box_spec *box, struct gb_err *err)
+void box_packages_init(struct box_packages *packages)
 {
+    *packages = (struct box_packages){ 0 };
+    packages_init(&packages->all);
+}
+
+void box_packages_clear(struct box_packages *packages)
+{
+    packages_close(&packages->all);
+    package_host_clear(&packages->host);
+}
+
+int box_packages_open(const struct settings *settings, const struct package_wishes *wishes,
+                      struct box_packages *ret, struct gb_err *err)
+{
+    struct box_spec box = settings_box_spec(settings);
     struct run_packages *told = NULL;
     struct packages_show show;
     const struct packages_order order = {
-        .wishes = wish->packages,
-        .host = host,
-        .box = box,
+        .wishes = wishes,
+        .host = &ret->host,
+        .box = &box,
         .cancel_fd = -1,
         .watch = &show.watch,
     };
-    int r;
+    int r = settings_check(settings, err);
 
+    if (r < 0)
+        return r;
+    package_host_load(settings, environ, &ret->host);
     packages_show_init(&show);
-    r = packages_open(&order, packages, &told, err);
+    r = packages_open(&order, &ret->all, &told, err);
     if (r < 0)
         packages_print_log(told);
-    else
-        box->layers = packages->binds;
     run_packages_free(told);
     return r;
 }
@@ -73,16 +87,10 @@ int box_make(const struct settings *settings, const struct box_wish *wish, struc
         .net_rules = wish->net,
         .net_caps = settings->net_caps,
     };
-    cleanup_with(packages_close) struct packages packages;
-    cleanup_with(package_host_clear) struct package_host host = { 0 };
     char id[ID_SIZE];
     int r = settings_check(settings, err);
 
-    packages_init(&packages);
-    if (r == 0 && wish->packages) {
-        package_host_load(settings, environ, &host);
-        r = add_packages(&host, wish, &packages, &box, err);
-    }
+    box.layers = wish->packages ? wish->packages->all.binds : NULL;
     box.workdir = wish->workdir;
     box.ttl_ms = wish->ttl_ms;
     box.shows_groups = true;
@@ -92,7 +100,9 @@ int box_make(const struct settings *settings, const struct box_wish *wish, struc
         r = kept_find(settings->state_dir, id, ret, err);
     if (r < 0)
         return r;
-    r = packages_give(&packages, &host, id, settings->state_dir, err);
+    if (wish->packages)
+        r = packages_give(&wish->packages->all, &wish->packages->host, id, settings->state_dir,
+                          err);
     if (r < 0) {
         uint32_t survivors;
 

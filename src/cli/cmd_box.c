@@ -234,32 +234,48 @@ static void tell_ports(const struct box_args *args, const struct port *ports)
     }
 }
 
+/* A user has one box. */
+static int check_none(const struct settings *settings, const char *user, struct kept *found,
+                      struct gb_err *err)
+{
+    int r = kept_find_user(settings->state_dir, user, found, err);
+
+    if (r == 0)
+        return gb_fail(err, -EEXIST, GB_BLAME_CALLER,
+                       "'%s' has a box already: %s" GB_REMEDY
+                       "use it with --user %s, or remove it: glovebox box rm --user %s",
+                       user, found->id, user, user);
+    return r < 0 ? r : 0;
+}
+
+/* Two at once would make two. */
+static int make_for(const struct settings *settings, const struct box_wish *wish, struct kept *ret,
+                    struct gb_err *err)
+{
+    cleanup_close int lock = kept_lock(settings->state_dir, err);
+    int r = lock < 0 ? lock : check_none(settings, wish->user, ret, err);
+
+    return r < 0 ? r : box_make(settings, wish, ret, err);
+}
+
 static int create(struct opened *opened, struct kept *ret, struct gb_err *err)
 {
+    cleanup_with(box_packages_clear) struct box_packages packages;
     struct port ports[BOX_PORTS_MAX];
     struct box_wish wish;
-    cleanup_close int lock = -1;
     int r = wish_of(&opened->args, ports, &wish, err);
 
-    if (r < 0)
-        return r;
-    if (!package_wishes_are_empty(&opened->wishes))
-        wish.packages = &opened->wishes;
-    if (wish.user) {
-        /* Two at once would make two. */
-        lock = kept_lock(opened->settings.state_dir, err);
-        if (lock < 0)
-            return lock;
-        r = kept_find_user(opened->settings.state_dir, wish.user, ret, err);
-        if (r == 0)
-            return gb_fail(err, -EEXIST, GB_BLAME_CALLER,
-                           "'%s' has a box already: %s" GB_REMEDY
-                           "use it with --user %s, or remove it: glovebox box rm --user %s",
-                           wish.user, ret->id, wish.user, wish.user);
-        if (r < 0)
-            return r;
+    box_packages_init(&packages);
+    if (r == 0 && wish.user)
+        r = check_none(&opened->settings, wish.user, ret, err);
+    /* Before anything is locked: an installation may take minutes. */
+    if (r == 0 && !package_wishes_are_empty(&opened->wishes)) {
+        r = box_packages_open(&opened->settings, &opened->wishes, &packages, err);
+        wish.packages = &packages;
     }
-    r = box_make(&opened->settings, &wish, ret, err);
+    if (r == 0)
+        r = wish.user ? make_for(&opened->settings, &wish, ret, err)
+                      : box_make(&opened->settings, &wish, ret, err);
     if (r == 0)
         tell_ports(&opened->args, ports);
     return r;

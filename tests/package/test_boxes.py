@@ -3,8 +3,9 @@
 import os
 import subprocess
 import sys
+import threading
 
-from lib import box, kept, place as places
+from lib import box, host, kept, place as places
 from test_python import USE, layers
 
 
@@ -44,6 +45,25 @@ def test_a_box_whose_packages_cannot_be_had_is_not_made(index):
     done = kept.call("create", "--package", "nosuch", host_env=index.env())
     assert done.returncode == 125 and b"no such package" in done.err, done
     assert kept.listed() == []
+
+
+def test_whoever_installs_for_a_user_keeps_nobody_else_waiting(index):
+    index.add("alpha")
+    index.gate = threading.Event()
+    slow = subprocess.Popen(kept.words("create", "--user", "slow", "--package", "alpha"), stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, env=box.environment(kept.environment(index.env())))
+    try:
+        assert host.until(lambda: index.fetched("alpha") == 1, 30)
+        with kept.made("--user", "quick"):
+            assert slow.poll() is None
+        index.gate.set()
+        name = slow.communicate(timeout=60)[0].decode().strip()
+        assert kept.call("run", name, "--json", "-l", "python", "-c", USE).stdout == "alpha 1.0\n"
+        assert kept.call("rm", name).returncode == 0
+    finally:
+        if slow.poll() is None:
+            slow.kill()
+            slow.communicate()
 
 
 def test_the_python_client_asks_for_packages(index):
