@@ -19,6 +19,7 @@
 #include "cli/help.h"
 #include "conf/box_spec.h"
 #include "conf/environment.h"
+#include "conf/package_host.h"
 #include "conf/settings.h"
 #include "run/signals.h"
 #include "tool/tool.h"
@@ -190,17 +191,20 @@ static enum tool_end do_with(const struct call *call, const struct tool *tool,
 {
     cleanup_buf struct buf input = BUF_INIT(TOOL_TEXT_MAX + LINES_MAX);
     cleanup_close int watch = watch_open(err);
+    cleanup_with(package_host_clear) struct package_host packages = { 0 };
     struct box_spec spec = settings_box_spec(settings);
     const struct tool_host host = {
         .box = &spec,
         .wall_max_ms = wall_max_ms(settings),
         .image_max_ms = settings->image_ms < TOOL_CALL_MS ? settings->image_ms : TOOL_CALL_MS,
         .net_caps = settings->net_caps,
+        .packages = &packages,
         .state_dir = settings->state_dir,
         .temp_dir = temp_dir(call->env),
         .cancel_fd = watch,
     };
 
+    package_host_load(settings, call->env, &packages);
     if (watch < 0 || (!json && read_stdin(&input, err) < 0)) {
         tool_tell_refusal(err, ret);
         return TOOL_REFUSED;

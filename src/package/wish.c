@@ -32,6 +32,16 @@ bool package_wishes_are_empty(const struct package_wishes *wishes)
     return true;
 }
 
+int package_wishes_add(struct package_wishes *wishes, const char *text, struct gb_err *err)
+{
+    static const char mark[] = "npm:";
+    bool is_marked = strncmp(text, mark, strlen(mark)) == 0;
+    enum package_kind kind = is_marked || strchr(text, '@') ? PACKAGE_NODE : PACKAGE_PYTHON;
+
+    text += is_marked ? strlen(mark) : 0;
+    return package_set_add(&wishes->sets[kind], text, strlen(text), err);
+}
+
 int package_kind_of(const struct language *language, enum package_kind *ret)
 {
     static const struct {

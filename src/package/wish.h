@@ -2,6 +2,7 @@
 /* package/wish.h - packages that somebody wants for a box, of every kind.
  *
  *    names and files   package_set_add(), package_set_read() on wishes.sets[KIND]
+ *    a list of both    package_wishes_add()
  *    a program's text  package_wishes_add_code()
  *    then              packages_open() (package/provide.h)
  */
@@ -24,6 +25,10 @@ struct package_wishes {
 void package_wishes_init(struct package_wishes *wishes);
 void package_wishes_clear(struct package_wishes *wishes);
 bool package_wishes_are_empty(const struct package_wishes *wishes);
+
+/* A name without a kind: of npm's with '@' in it (@scope/name, name@range) or behind "npm:", else
+ * of Python's.  Errors blame the caller, in one line. */
+int package_wishes_add(struct package_wishes *wishes, const char *text, struct gb_err *err);
 
 /* The kind that programs of a language use; -ENOENT: they use none. */
 int package_kind_of(const struct language *language, enum package_kind *ret);

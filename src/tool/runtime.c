@@ -9,18 +9,18 @@
 #include "base/err.h"
 #include "base/num.h"
 #include "json/writer.h"
+#include "run/packages.h"
+#include "tool/dependencies.h"
 #include "tool/environment.h"
 #include "tool/image_cmd.h"
 #include "tool/ports.h"
 #include "tool/tool.h"
 
-#define MEMORY_BYTES     (UINT64_C(512) << 20)
-#define CPU_MILLI        500
-#define TTL_S            86400
-#define TTL_MAX_S        4233600 /* 49 days */
-#define DEPENDENCIES_MAX 200
-#define DEPENDENCY_MAX   200
-#define RUN_MAX_MS       86400000 /* the longest that a run may take */
+#define MEMORY_BYTES (UINT64_C(512) << 20)
+#define CPU_MILLI    500
+#define TTL_S        86400
+#define TTL_MAX_S    4233600  /* 49 days */
+#define RUN_MAX_MS   86400000 /* the longest that a run may take */
 
 /* ---- create_runtime_env --------------------------------------------------------------------- */
 
@@ -43,7 +43,8 @@ static const struct bind_field create_fields[] = {
     { "image", BIND_STR, AT(image),
       .help = "Image; default: the configured one, or " BOX_IMAGE_DOCKER " in a container." },
     { "dependencies", BIND_STRS, AT(dependencies),
-      .help = "Packages to install; need network: true." },
+      .help = "Packages to install first, such as numpy>=1.26; of npm's: npm:left-pad, chalk@^4. "
+              "They need no network: true. Native environments only." },
     { "env_vars", BIND_PAIRS, AT(env_vars), .help = "Variables of every run." },
     { "network", BIND_BOOL, AT(network), .help = "Network in the environment; default false." },
     { "port_bindings", BIND_PAIRS, AT(port_bindings),
@@ -60,40 +61,6 @@ static const struct bind_field create_fields[] = {
     { 0 },
 };
 static const struct bind create_bind = TOOL_BIND(create_fields);
-
-/* What pip and npm take as the name of a package with its version, and no option. */
-static bool is_dependency(const char *name)
-{
-    size_t len = strlen(name);
-
-    if (len == 0 || len > DEPENDENCY_MAX || !(isalnum((unsigned char)name[0]) || name[0] == '@'))
-        return false;
-    for (size_t i = 0; i < len; i++)
-        if (!isalnum((unsigned char)name[i]) && !strchr("._-[],=<>!~@/^*+:", name[i]))
-            return false;
-    return true;
-}
-
-/* With a network too nothing is installed: to send somebody there would be no help. */
-#define WITH_DEPENDENCIES                                                  \
-    "have them in an image, with GLOVEBOX_BACKEND=docker: "                \
-    "prepare_build_context with a requirements.txt or package.json, then " \
-    "build_image_from_context"
-
-static int check_dependencies(const struct create_args *args, struct gb_err *err)
-{
-    size_t n = 0;
-
-    for (; args->dependencies && args->dependencies[n]; n++)
-        if (n == DEPENDENCIES_MAX || !is_dependency(args->dependencies[n]))
-            return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
-                           "dependencies: '%.100s' is no name of a package", args->dependencies[n]);
-    if (n > 0 && !args->network)
-        return gb_fail(
-            err, -EINVAL, GB_BLAME_CALLER,
-            "dependencies cannot be installed without a network" GB_REMEDY WITH_DEPENDENCIES);
-    return 0;
-}
 
 static int check_variables(const struct create_args *args, struct gb_err *err)
 {
@@ -131,11 +98,6 @@ static int check_possible(const struct create_args *args, const struct box_ops *
         return gb_fail(err, -ENOTSUP, GB_BLAME_CALLER,
                        "port_bindings: ports of UDP need the network of an engine" GB_REMEDY
                        "leave '/udp' out, or use GLOVEBOX_BACKEND=docker with network: true");
-    if (args->dependencies && args->dependencies[0])
-        return gb_fail(err, -ENOTSUP, GB_BLAME_CALLER,
-                       "dependencies: environments of backend '%s' do not install any" GB_REMEDY
-                           WITH_DEPENDENCIES,
-                       ops->name);
     if (!ops->keep && !ops->is_held)
         return gb_fail(err, -ENOTSUP, GB_BLAME_CALLER, "boxes of backend '%s' cannot live on",
                        ops->name);
@@ -211,10 +173,11 @@ static void choose_network(const struct create_args *args, struct port_bindings 
 }
 
 static int check(const struct create_args *args, struct box_spec *box,
-                 struct port_bindings **ret_ports, struct gb_err *err)
+                 struct port_bindings **ret_ports, struct dependencies *ret_dependencies,
+                 struct gb_err *err)
 {
     const struct box_ops *ops = box_backend(box->backend, err);
-    int r = ops ? check_dependencies(args, err) : -EINVAL;
+    int r = ops ? dependencies_read(args->dependencies, ops, ret_dependencies, err) : -EINVAL;
 
     if (r == 0)
         r = check_variables(args, err);
@@ -222,7 +185,7 @@ static int check(const struct create_args *args, struct box_spec *box,
         r = port_bindings_parse(args->port_bindings, ret_ports, err);
     if (r == 0)
         r = check_possible(args, ops, *ret_ports, err);
-    return r < 0 ? r : choose_image(args, ops, box, err);
+    return r ? r : choose_image(args, ops, box, err);
 }
 
 /* The remedy of an engine that lacks the image is a tool here. */
@@ -260,26 +223,51 @@ static int make(struct tool_call *call, const struct environment_spec *spec, boo
     return r;
 }
 
+/* The environment with its packages; the answer tells what was installed, also where that failed.
+ */
+static int make_with(struct tool_call *call, const struct create_args *args,
+                     struct dependencies *dependencies, struct environment_spec *spec,
+                     struct box_spec *box, struct environment *ret, struct gb_err *err)
+{
+    struct gb_err ignored = { 0 };
+    int r = dependencies_open(call, dependencies, box, err);
+
+    run_packages_json(dependencies->told, call->answer);
+    if (r < 0) {
+        tool_put_error(call->answer, err);
+        return 1;
+    }
+    r = make(call, spec, args->use_image_cmd, ret, err);
+    if (r < 0)
+        return r;
+    r = dependencies_give(call, dependencies, ret->kept.id, err);
+    if (r < 0)
+        (void)environment_remove(call->host, ret, true, &ignored);
+    return r;
+}
+
 static int create(struct tool_call *call, void *bound, struct gb_err *err)
 {
     const struct create_args *args = bound;
     struct box_spec box = *call->host->box;
     struct environment_spec spec = { .box = &box, .variables = args->env_vars };
     cleanup_free struct port_bindings *ports = NULL;
+    cleanup_with(dependencies_clear) struct dependencies dependencies;
     cleanup_environment struct environment made = { 0 };
     int r;
 
+    dependencies_init(&dependencies);
     spec.ttl_ms = (args->ttl_sec ? args->ttl_sec : TTL_S) * 1000;
     box.ttl_ms = spec.ttl_ms;
     box.shows_groups = true;
-    r = check(args, &box, &ports, err);
+    r = check(args, &box, &ports, &dependencies, err);
     if (r == 0)
         choose_network(args, ports, &box, &spec);
     if (r == 0)
         r = limits_of(args, &call->host->box->limits, &box.limits, err);
     if (r == 0)
-        r = make(call, &spec, args->use_image_cmd, &made, err);
-    if (r < 0)
+        r = make_with(call, args, &dependencies, &spec, &box, &made, err);
+    if (r != 0)
         return r;
     json_put_str(call->answer, "container_id", made.kept.id);
     json_put_str(call->answer, "workspace", made.workspace);

@@ -22,6 +22,7 @@ struct box_spec;
 struct buf;
 struct gb_err;
 struct json_writer;
+struct package_host;
 
 #define TOOL_TEXT_MAX   (16 << 20)  /* bytes of a request */
 #define TOOL_ANSWER_MAX (256 << 20) /* and of an answer */
@@ -33,9 +34,10 @@ struct tool_host {
     uint64_t wall_max_ms;       /* of a run */
     uint64_t image_max_ms;      /* of a pull or build */
     struct carry_caps net_caps; /* of a network through the link */
-    const char *state_dir;      /* NULL: no place that remembers environments */
-    const char *temp_dir;       /* of workspaces and build contexts; absolute */
-    int cancel_fd;              /* readable: give up; -1: never */
+    const struct package_host *packages;
+    const char *state_dir; /* NULL: no place that remembers environments */
+    const char *temp_dir;  /* of workspaces and build contexts; absolute */
+    int cancel_fd;         /* readable: give up; -1: never */
 };
 
 struct tool_call {

@@ -165,7 +165,7 @@ def test_S2_30_create_execute_log_fix_execute(backend, link, desk):
     shutil.rmtree(workspace)
 
 
-def test_S2_10_dependencies_without_a_network_are_an_error(backend, link):
+def test_S2_10_dependencies_that_are_no_names_are_an_error(backend, link):
     with pytest.raises(RuntimeError, match="error"):
         adde.create_runtime_env(image_of(backend), dependencies=["requests; reboot"])
 

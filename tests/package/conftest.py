@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import indexes
+from lib import indexes
 
 
 @pytest.fixture(autouse=True)

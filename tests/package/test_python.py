@@ -8,8 +8,7 @@ import threading
 
 import pytest
 
-import indexes
-from lib import box, pace
+from lib import box, indexes, pace
 
 SECRET = "hunter2-is-planted"
 USE = "import alpha; print(alpha.NAME, alpha.VERSION)"

@@ -238,14 +238,7 @@ def test_dependencies_that_are_no_names_are_refused(tools):
         for network in (False, True):
             error = tools.fails("create_runtime_env", dependencies=["requests", name],
                                 network=network)
-            assert "is no name of a package" in error
-    check_nothing(tools)
-
-
-def test_dependencies_without_a_network_are_an_error(tools):
-    code, answer = tools.call("create_runtime_env", dependencies=["requests>=2,<3"])
-    assert (code, answer["error"]) == (1, "dependencies cannot be installed without a network")
-    assert "build_image_from_context" in answer["remedy"]
+            assert "dependencies" in error and "names no package" in error
     check_nothing(tools)
 
 
