@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import sheet as sheets
-from lib import box, canary, host
+from lib import box, canary, host, kept
 
 
 @contextlib.contextmanager
@@ -67,6 +67,26 @@ def test_C27_boxes_have_user_ids_of_their_own(probe, host_user):
             outside = {int(uid) for uid in living.runs[0].status["Uid"].split()}
             assert 0 not in outside and (host_user is None or host_user.uid not in outside)
             living.end()
+
+
+def test_C11_another_run_of_the_same_box_is_out_of_reach(probe, host_user):
+    """Runs of a box share its user and its pid namespace.  Landlock keeps them apart: no signal, no
+    trace, no memory, no name in /proc.  SECURITY.md says what they share."""
+    with kept.made(as_user=host_user) as name:
+        assert kept.call("put", name, f"{probe}:probe", as_user=host_user).returncode == 0
+        with kept.started(name, "sleep 1000 & echo pids $$ $!; cat", as_user=host_user) as victim:
+            pids = victim.expect(b"\n").decode().split()[1:]
+            result = kept.call("run", name, "--json", "--", "./probe",
+                               "C11=sibling," + ",".join(pids), as_user=host_user)
+            answers = sheets.Sheet(result.stdout or "")
+            sheets.require(result, answers, "C11")
+            assert len(answers.of("C11", "OK")) == 2, result
+            everything = kept.call("run", name, "--json", "--", "sh", "-c", "kill -9 -1; true",
+                                   as_user=host_user)
+            assert everything.verdict == "ok", everything
+            victim.send(b"alive\n")
+            victim.expect(b"alive\n")
+            assert victim.end()[0] == 0
 
 
 def test_C15_keys_of_the_host_and_of_other_boxes_are_out_of_reach(probe, canaries):

@@ -90,6 +90,36 @@ static void try_process(pid_t pid)
         close(pidfd);
 }
 
+/* Another run of this box: the same user, the same pid namespace, and yet out of reach.  What the
+ * kernel asks nobody but the user about (limits, priorities) is told. */
+static void try_sibling(pid_t pid)
+{
+    char byte = 0;
+    struct iovec here = { &byte, 1 }, there = { (void *)0x400000, 1 };
+    int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+    control(named("there-%d", pid), pidfd >= 0, error_name(errno));
+    for (int signo = 0; signo <= SIGRTMAX; signo++)
+        REFUSED(named("kill-%d-%d", signo, pid), kill(pid, signo), EPERM);
+    REFUSED(named("group-kill-%d", pid), kill(-pid, SIGKILL), EPERM, ESRCH);
+    REFUSED(named("tgkill-%d", pid), syscall(SYS_tgkill, pid, pid, SIGSTOP), EPERM);
+    REFUSED(named("pidfd-kill-%d", pid), syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, 0, 0),
+            EPERM);
+    REFUSED(named("attach-%d", pid), ptrace(PTRACE_ATTACH, pid, 0, 0), EPERM);
+    REFUSED(named("seize-%d", pid), ptrace(PTRACE_SEIZE, pid, 0, 0), EPERM);
+    REFUSED(named("vm-readv-%d", pid), syscall(SYS_process_vm_readv, pid, &here, 1, &there, 1, 0),
+            EPERM);
+    REFUSED(named("vm-writev-%d", pid), syscall(SYS_process_vm_writev, pid, &here, 1, &there, 1, 0),
+            EPERM);
+    REFUSED(named("getfd-%d", pid), syscall(SYS_pidfd_getfd, pidfd, 0, 0), EPERM);
+    for (size_t i = 0; i < ARRAY_SIZE(private_files); i++)
+        REFUSED(named("proc-%d-%s", pid, private_files[i]),
+                open(named("/proc/%d/%s", pid, private_files[i]), O_RDONLY | O_CLOEXEC), NO_FILE);
+    info("limits", syscall(SYS_prlimit64, pid, 7, NULL, &(long[2]){ 0 }) == 0 ? "seen" : "hidden");
+    if (pidfd >= 0)
+        close(pidfd);
+}
+
 static bool is_mine(pid_t pid)
 {
     struct stat st;
@@ -122,6 +152,11 @@ static bool is_above(pid_t pid)
 
 void row_c11(char **args)
 {
+    if (args[0] && !strcmp(args[0], "sibling")) {
+        while (*++args)
+            try_sibling((pid_t)strtol(*args, NULL, 10));
+        return;
+    }
     try_process(1);
     for (; *args; args++) {
         pid_t pid = (pid_t)strtol(*args, NULL, 10);
