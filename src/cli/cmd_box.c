@@ -292,6 +292,8 @@ static int create_call(const struct call *call, struct gb_err *err)
     if (r == 0)
         r = command_no_operands(&opened.parsed, err);
     if (r == 0)
+        r = settings_check_net_flags(&opened.settings, opened.args.net, err);
+    if (r == 0)
         r = create(&opened, &kept, err);
     if (r != 0)
         return r < 0 ? r : 0;

@@ -37,6 +37,7 @@ struct given {
     bool has_tty;
     bool is_json;
     bool is_jsonl;
+    bool has_base64;
     bool is_detached;
 };
 
@@ -70,6 +71,7 @@ static const struct opt options[] = {
     { OPT_KEY, .key = KEY_ALLOW_MISSING },
     { OPT_FLAG, "json", 0, AT(is_json), NULL, "one JSON document with output, verdict, receipt" },
     { OPT_FLAG, "jsonl", 0, AT(is_jsonl), NULL, "output as JSON lines, the document last" },
+    { OPT_FLAG, "base64", 0, AT(has_base64), NULL, "the document has the output as bytes, too" },
     { OPT_KEY, .key = KEY_COLOR },
     OPT_HELP_ROW,
     { 0 },
@@ -96,6 +98,7 @@ static const struct opt box_options[] = {
     { OPT_KEY, .key = KEY_OUTPUT_MAX, .usual = THE_BOXES },
     { OPT_FLAG, "json", 0, AT(is_json), NULL, "one JSON document with output, verdict, receipt" },
     { OPT_FLAG, "jsonl", 0, AT(is_jsonl), NULL, "output as JSON lines, the document last" },
+    { OPT_FLAG, "base64", 0, AT(has_base64), NULL, "the document has the output as bytes, too" },
     { OPT_KEY, .key = KEY_COLOR },
     OPT_HELP_ROW,
     { 0 },
@@ -378,6 +381,9 @@ static int check_styles(const struct given *given, const struct exec_args *args,
 {
     if (given->is_json && given->is_jsonl)
         return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "--json and --jsonl exclude each other");
+    if (given->has_base64 && !args->is_json)
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
+                       "--base64 is about the document: say --json or --jsonl, too");
     if (given->is_detached && (given->has_stdin || args->is_json))
         return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "-d excludes --stdin, --json and --jsonl");
     if (given->has_tty &&
@@ -399,6 +405,7 @@ static int take_all(const struct given *given, const struct parsed *parsed, stru
     args->has_tty = given->has_tty;
     args->is_json = given->is_json || given->is_jsonl;
     args->is_jsonl = given->is_jsonl;
+    args->has_base64 = given->has_base64;
     args->is_detached = given->is_detached;
     args->begun_fd = -1;
     if (r == 0)
@@ -462,11 +469,12 @@ static int exec_given(const struct call *call, const struct given *given,
 
     if (r == 0)
         r = take_all(given, parsed, store, err);
-
     if (r == 0)
         r = command_settings(call, parsed, &settings, err);
     if (r == 0)
         r = settings_check(&settings, err);
+    if (r == 0)
+        r = settings_check_net_flags(&settings, given->net, err);
     if (r == 0 && store->args.source == EXEC_PROGRAM)
         r = exec_check_names(&store->args, err);
     else if (r == 0)

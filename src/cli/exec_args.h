@@ -73,6 +73,7 @@ struct exec_args {
     bool has_stdin;        /* --stdin: the program reads ours */
     bool is_json;          /* the result is told as a document … */
     bool is_jsonl;         /* … behind lines of what happened before it */
+    bool has_base64;       /* … with the output as bytes, too */
     bool has_tty;          /* -t: it has our terminal */
     bool is_detached;      /* a process of its own does the run; this one tells its id */
     int begun_fd;          /* where the run's id is told once it is written down; -1 */

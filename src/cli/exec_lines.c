@@ -154,11 +154,12 @@ void exec_lines_step(struct exec_lines *lines, const char *name)
     (void)send_line(lines, &w);
 }
 
-int exec_lines_end(struct exec_lines *lines, const struct run_result *result, struct gb_err *err)
+int exec_lines_end(struct exec_lines *lines, const struct run_result *result, bool with_base64,
+                   struct gb_err *err)
 {
     cleanup_buf struct buf text = BUF_INIT(SIZE_MAX / 4);
     struct json_writer w;
-    int r = run_result_json(result, 0, &text);
+    int r = run_result_json(result, with_base64, &text);
 
     if (r < 0)
         return gb_fail(err, r, GB_BLAME_HOST, "writing the result: %s", strerror(-r));

@@ -44,4 +44,5 @@ void exec_lines_step(struct exec_lines *lines, const char *name);
 int exec_lines_output(struct exec_lines *lines, int stream, const void *bytes, size_t len);
 
 /* The last line; waits for the reader. */
-int exec_lines_end(struct exec_lines *lines, const struct run_result *result, struct gb_err *err);
+int exec_lines_end(struct exec_lines *lines, const struct run_result *result, bool with_base64,
+                   struct gb_err *err);

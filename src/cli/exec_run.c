@@ -220,10 +220,10 @@ static int run_request(const struct exec_args *args, const struct run_request *b
 
 /* ---- telling -------------------------------------------------------------------------------- */
 
-static int print_json(const struct run_result *result, struct gb_err *err)
+static int print_json(const struct run_result *result, bool with_base64, struct gb_err *err)
 {
     cleanup_buf struct buf text = BUF_INIT(SIZE_MAX / 4);
-    int r = run_result_json(result, 0, &text);
+    int r = run_result_json(result, with_base64, &text);
 
     if (r < 0)
         return gb_fail(err, r, GB_BLAME_HOST, "writing the result: %s", strerror(-r));
@@ -239,7 +239,8 @@ void exec_refused(const struct gb_err *why, bool is_jsonl)
 
     exec_lines_init(&lines, STDOUT_FILENO, -1);
     (void)id_make('r', result.id);
-    (void)(is_jsonl ? exec_lines_end(&lines, &result, &ignored) : print_json(&result, &ignored));
+    (void)(is_jsonl ? exec_lines_end(&lines, &result, false, &ignored)
+                    : print_json(&result, false, &ignored));
 }
 
 /* Names of files come from the box. */
@@ -530,10 +531,11 @@ static int exit_code(const struct run_result *result, int r, const struct gb_err
 }
 
 /* A reader that left has seen what it wanted. */
-static int tell_lines(const struct settings *settings, struct exec_lines *lines,
-                      const struct run_result *result, int code, struct gb_err *err)
+static int tell_lines(const struct exec_args *args, const struct settings *settings,
+                      struct exec_lines *lines, const struct run_result *result, int code,
+                      struct gb_err *err)
 {
-    int r = exec_lines_end(lines, result, err);
+    int r = exec_lines_end(lines, result, args->has_base64, err);
 
     if (r == 0 || r == -EPIPE)
         return code;
@@ -548,8 +550,8 @@ static int tell(const struct exec_args *args, const struct settings *settings,
     int code = exit_code(result, r, err);
 
     if (printer->lines)
-        return tell_lines(settings, printer->lines, result, code, err);
-    if (args->is_json && print_json(result, err) == 0)
+        return tell_lines(args, settings, printer->lines, result, code, err);
+    if (args->is_json && print_json(result, args->has_base64, err) == 0)
         return code;
     if (args->is_json) {
         term_error(err, settings->color, environ);

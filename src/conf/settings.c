@@ -324,3 +324,16 @@ int settings_check(const struct settings *settings, struct gb_err *err)
         r = check_image(settings, err);
     return r < 0 ? r : settings_check_without_image(settings, err);
 }
+
+int settings_check_net_flags(const struct settings *settings, bool has_net, struct gb_err *err)
+{
+    static const enum key_id caps[] = { KEY_NET_CONNECTIONS, KEY_NET_BYTES };
+
+    for (size_t i = 0; !has_net && i < N_ELEMENTS(caps); i++)
+        if (settings->set[caps[i]].origin.kind == ORIGIN_FLAG)
+            return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
+                           "--%s bounds a network, and there is none: say what it may reach with "
+                           "--net, too",
+                           key_at(caps[i])->flag);
+    return 0;
+}

@@ -129,6 +129,10 @@ int settings_check(const struct settings *settings, struct gb_err *err);
 /* The same where the image is named by somebody else. */
 int settings_check_without_image(const struct settings *settings, struct gb_err *err);
 
+/* Caps of a network that nobody asked for would bound nothing: refused when they stand on the
+ * command line.  In files and the environment they wait for a network. */
+int settings_check_net_flags(const struct settings *settings, bool has_net, struct gb_err *err);
+
 /* "default", "--timeout", "GLOVEBOX_TIMEOUT", "glovebox.yaml:3". */
 int origin_text(const struct origin *origin, const struct key *key, struct buf *ret);
 

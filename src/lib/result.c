@@ -129,7 +129,7 @@ const char *glovebox_result_note(const struct glovebox_result *result, size_t n)
 const char *glovebox_result_json(struct glovebox_result *result)
 {
     return text_of(&result->json,
-                   result->json.len ? 0 : run_result_json(&result->run, 0, &result->json));
+                   result->json.len ? 0 : run_result_json(&result->run, false, &result->json));
 }
 
 const char *glovebox_result_receipt(struct glovebox_result *result)

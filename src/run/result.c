@@ -253,11 +253,11 @@ static int put_streams(struct json_writer *w, const struct run_result *result,
 }
 
 static int put_output(struct json_writer *w, const struct run_result *result,
-                      const struct run_step *step, unsigned flags)
+                      const struct run_step *step, bool with_base64)
 {
     int r = put_streams(w, result, step, false);
 
-    if (r == 0 && flags & RUN_RESULT_BASE64)
+    if (r == 0 && with_base64)
         r = put_streams(w, result, step, true);
     if (r < 0)
         return r;
@@ -300,7 +300,7 @@ static void put_events(struct json_writer *w, const struct run_step *step)
 }
 
 /* Only where there was more than one to go through; what an earlier step wrote is shown here. */
-static int put_steps(struct json_writer *w, const struct run_result *result, unsigned flags)
+static int put_steps(struct json_writer *w, const struct run_result *result, bool with_base64)
 {
     const struct run_step *decides = run_result_step(result);
     int r = 0;
@@ -314,7 +314,7 @@ static int put_steps(struct json_writer *w, const struct run_result *result, uns
         put_end(w, &result->steps[i]);
         put_usage(w, &result->steps[i]);
         if (&result->steps[i] != decides)
-            r = put_output(w, result, &result->steps[i], flags);
+            r = put_output(w, result, &result->steps[i], with_base64);
         json_object_end(w);
     }
     json_array_end(w);
@@ -433,7 +433,7 @@ static void put_network(struct json_writer *w, const struct audit *audit)
     json_object_end(w);
 }
 
-int run_result_json(const struct run_result *result, unsigned flags, struct buf *ret)
+int run_result_json(const struct run_result *result, bool with_base64, struct buf *ret)
 {
     const struct run_step *step = run_result_step(result);
     char hint[RUN_HINT_MAX];
@@ -441,13 +441,13 @@ int run_result_json(const struct run_result *result, unsigned flags, struct buf 
     int ended;
     int r;
 
-    json_writer_init(&w, ret, flags & RUN_RESULT_PRETTY);
+    json_writer_init(&w, ret, false);
     json_object_begin(&w, NULL);
     json_put_u64(&w, "schema", RUN_SCHEMA);
     json_put_str(&w, "id", result->id);
     json_put_str(&w, "language", result->language);
     put_end(&w, step);
-    r = put_output(&w, result, step, flags);
+    r = put_output(&w, result, step, with_base64);
     json_put_bool(&w, "truncated", result->log && out_log_is_truncated(result->log));
     put_usage(&w, step);
     json_put_u64(&w, "survivors", result->survivors);
@@ -457,7 +457,7 @@ int run_result_json(const struct run_result *result, unsigned flags, struct buf 
     put_network(&w, result->network);
     run_packages_json(result->packages, &w);
     if (r == 0)
-        r = put_steps(&w, result, flags);
+        r = put_steps(&w, result, with_base64);
     put_error(&w, result);
     if (run_result_hint(result, hint))
         json_put_str(&w, "hint", hint);

@@ -97,13 +97,9 @@ const char *run_result_killed(const struct run_result *result, char text[static 
 #define RUN_SIGNAL_MAX 24
 const char *run_signal_name(uint32_t signo, char text[static RUN_SIGNAL_MAX]);
 
-enum run_result_flags {
-    RUN_RESULT_PRETTY = 1 << 0, /* for people */
-    RUN_RESULT_BASE64 = 1 << 1, /* the output also as it was, byte for byte */
-};
-
-/* Appends the JSON document; 0 or the buf's error. */
-int run_result_json(const struct run_result *result, unsigned flags, struct buf *ret);
+/* Appends the JSON document; 0 or the buf's error.  with_base64: the output also as it was, byte
+ * for byte. */
+int run_result_json(const struct run_result *result, bool with_base64, struct buf *ret);
 
 /* The document's receipt alone; null where there was no box. */
 int run_receipt_json(const struct run_result *result, struct buf *ret);

@@ -144,6 +144,7 @@ def test_a_refused_request_is_one_line(words):
 
 @pytest.mark.parametrize("words, said", [(["exec", "--jsonl", "--json"], b"exclude each other"),
                                          (["exec", "--jsonl", "-t"], b"-t excludes"),
+                                         (["exec", "--base64"], b"say --json or --jsonl"),
                                          (["box", "run", "--jsonl", "-d", "b"], b"-d excludes")])
 def test_what_it_excludes(words, said):
     done = box.run_words([box.command()[0], *words, "--", "true"])

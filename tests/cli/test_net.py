@@ -272,3 +272,13 @@ def test_without_rules_there_is_nothing_to_ask(run):
 def test_rules_that_make_no_sense_are_refused(run, rules):
     done = run(rules, "true")
     assert done.returncode == 2 and "--net" in done.document["error"]["message"], done
+
+
+@pytest.mark.parametrize("words", [["exec"], ["box", "create"]])
+@pytest.mark.parametrize("cap", ["--net-connections=5", "--net-bytes=5m"])
+def test_a_cap_of_a_network_that_is_not_there_is_refused(words, cap):
+    """It would bound nothing.  In the environment it waits for a network."""
+    rest = ["--", "true"] if words == ["exec"] else []
+    done = box.run_words([box.command()[0], *words, cap, *rest])
+    assert done.returncode == 2 and cap.split("=")[0].encode() in done.err and b"--net, too" in done.err, done
+    assert box.run(argv=["true"], host_env={"GLOVEBOX_NET_BYTES": "5m"}).verdict == "ok"

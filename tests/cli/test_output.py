@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a program writes: every byte, counted exactly, as it is produced, and never more memory."""
+import base64
 import codecs
 import concurrent.futures
 import hashlib
+import json
 import os
 import selectors
 import subprocess
@@ -10,7 +12,7 @@ import subprocess
 import pytest
 
 import command
-from lib import box
+from lib import box, kept
 
 KEEP = 8 << 20
 
@@ -53,6 +55,37 @@ def test_any_bytes_are_told_as_json(name):
     assert result.stdout == result.stderr == data.decode("utf-8", "each"), result
     assert result.stdout_bytes == result.stderr_bytes == len(data), result
     assert result.out.endswith(b"}\n") and result.out.count(b"\n") == 1
+
+
+@pytest.mark.parametrize("name", STRANGE)
+def test_any_bytes_are_told_as_base64_when_asked(name):
+    data = STRANGE[name]
+    code = printing(data) + printing(data[::-1], "stderr")
+    result = box.run(code, language="python", options=["--base64"])
+    assert base64.b64decode(result.stdout_base64, validate=True) == data, result
+    assert base64.b64decode(result.stderr_base64, validate=True) == data[::-1], result
+    assert result.stdout == data.decode("utf-8", "each"), result
+    assert "stdout_base64" not in box.run(code, language="python").document
+
+
+def test_base64_has_every_step_and_only_what_is_kept():
+    code = '#warning caf\u00e9\nint printf(const char *, ...);\nint main(void) { return printf("\\377") < 0; }'
+    result = box.run(code, language="c", options=["--base64"])
+    compiled, ran = result.steps
+    assert "caf\u00e9".encode() in base64.b64decode(compiled["stderr_base64"]), result
+    assert "stderr_base64" not in ran and base64.b64decode(result.stdout_base64) == b"\xff"
+    flood = box.run("import os; os.write(1, b'\\xff' * (20 << 20))", language="python", options=["--base64"])
+    kept_bytes = base64.b64decode(flood.stdout_base64)
+    assert flood.truncated and set(kept_bytes) == {0xff}, flood.verdict
+    assert len(kept_bytes) == flood.receipt["limits"]["output_keep_bytes"], len(kept_bytes)
+
+
+def test_base64_in_a_box_that_lives_on_and_in_lines():
+    with kept.living() as one:
+        done = one.call("run", "--", "printf", "\\377", options=["--json", "--base64"])
+        assert done.document["stdout_base64"] == "/w==", done
+    lines = box.run(argv=["printf", "\\377"], as_json=False, options=["--jsonl", "--base64"])
+    assert json.loads(lines.out.splitlines()[-1])["document"]["stdout_base64"] == "/w==", lines
 
 
 def test_the_streams_stay_apart():

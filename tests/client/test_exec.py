@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """glovebox.exec() and exec_stream() against the real command."""
+import base64
 import json
 import os
 import signal
@@ -239,6 +240,14 @@ def test_a_stream_gives_the_bytes_as_they_were():
     stream = glovebox.exec_stream(f"import sys\nsys.stdout.buffer.write({data!r})")
     assert b"".join(chunk.data for chunk in stream) == data
     assert stream.result.stdout_bytes == len(data)
+
+
+def test_a_result_has_the_bytes_as_they_were_when_asked():
+    data = bytes(range(256))
+    code = f"import sys\nsys.stdout.buffer.write({data!r})"
+    result = glovebox.exec(code, base64=True)
+    assert base64.b64decode(result.stdout_base64) == data and result.stderr_base64 == ""
+    assert glovebox.exec(code).stdout_base64 is None
 
 
 def test_a_cancelled_stream_tells_how_far_it_came():

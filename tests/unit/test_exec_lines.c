@@ -166,7 +166,7 @@ static void test_the_last_line_is_the_document(void **state)
     (void)state;
     open_lines(&f);
     add(&f, OUT_STDERR, "\xc3", 1);
-    assert_int_equal(exec_lines_end(&f.lines, &result, &err), 0);
+    assert_int_equal(exec_lines_end(&f.lines, &result, false, &err), 0);
     close(f.out);
     f.out = -1;
     assert_true(fd_read_full(f.in, seen, sizeof(seen) - 1) > 0);

@@ -198,7 +198,7 @@ static int show_result(void)
     for (int i = 0; i < 3 && r == 0; i++)
         r = run_result_add_file(&result, "a/path", 1);
     if (r == 0)
-        r = run_result_json(&result, RUN_RESULT_BASE64, &buf);
+        r = run_result_json(&result, true, &buf);
     run_result_clear(&result);
     return r;
 }
@@ -243,7 +243,7 @@ static void a_document_of_a_mebibyte_costs_a_few(void **state)
         out_log_add(result.log, OUT_STDOUT, text, sizeof(text));
     result.steps[0].end = out_log_mark(result.log);
     before = asked;
-    assert_int_equal(run_result_json(&result, 0, &buf), 0);
+    assert_int_equal(run_result_json(&result, false, &buf), 0);
     assert_true(buf.len > 1 << 20);
     assert_true(asked - before < 10 << 20);
     run_result_clear(&result);

@@ -31,6 +31,7 @@ def exec(code: Optional[Union[str, bytes]] = None, language: Optional[str] = "py
     out          {path in the box: path on this machine}, copied out afterwards
     workspace    a directory that is copied in, and changes back
     stdin, env   of the program; without stdin it reads nothing
+    base64       True: the result has the output as bytes too, in stdout_base64 and stderr_base64
     timeout, cpu_time, memory, cpus, pids, disk, output_max
                  limits: seconds, bytes or "512m"
     packages, npm

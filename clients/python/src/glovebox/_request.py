@@ -183,6 +183,7 @@ class ProgramOptions(TypedDict, total=False):
     env: Mapping[str, str]
     workdir: str
     output_max: Size
+    base64: bool
 
 
 class ExecOptions(BoxOptions, ProgramOptions, total=False):
@@ -216,7 +217,7 @@ class CreateOptions(BoxOptions, total=False):
 
 
 NOT_WORDS = ("argv", "args", "files", "out", "stdin", "env", "toolchains", "packages", "npm", "auto_packages",
-             "binary", "cwd")
+             "base64", "binary", "cwd")
 
 
 def check_names(options: Mapping[str, object], known: type) -> None:
@@ -258,7 +259,7 @@ def exec_call(code: Optional[Union[str, bytes]], language: Optional[str],
         words = [_binary.find(options.get("binary")), *command]
         words += option_words({name: value for name, value in options.items()
                                if name not in NOT_WORDS})
-        words += [style, "--color=never"]
+        words += [style, "--color=never", *(["--base64"] if options.get("base64") else [])]
         words += file_words(options.get("files"), shelf) + out_words(options.get("out"))
         words += [f"--env={name}={value}" for name, value in (options.get("env") or {}).items()]
         words += toolchain_words(options) + package_words(options)

@@ -113,6 +113,8 @@ class Result:
     error: Optional[Failure] = d.key(d.optional(d.record(Failure)), None)
     hint: Optional[str] = d.key(d.optional(d.text), None)
     packages: List[Package] = d.key(d.many(d.record(Package)), [])
+    stdout_base64: Optional[str] = d.key(d.text, None)
+    stderr_base64: Optional[str] = d.key(d.text, None)
     document: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
