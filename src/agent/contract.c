@@ -12,13 +12,13 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "egress/policy.h"
 #include "json/bind.h"
 #include "json/writer.h"
 #include "run/language.h"
 
 #define NAME_BYTES_MAX    128
 #define PACKAGE_BYTES_MAX 128
-#define HOST_BYTES_MAX    255
 
 const char contract_schema[] =
     "{\"type\":\"object\",\"additionalProperties\":false,"
@@ -53,7 +53,10 @@ const char contract_schema[] =
     "\"description\":\"wanted beside the standard library\"},"
     "\"hosts\":{\"type\":\"array\",\"maxItems\":8,"
     "\"items\":{\"type\":\"string\",\"maxLength\":80},"
-    "\"description\":\"hosts that the program must reach\"},"
+    "\"description\":\"hosts that the program must reach: example.org, example.org:443\"},"
+    "\"run\":{\"type\":\"array\",\"maxItems\":8,"
+    "\"items\":{\"type\":\"string\",\"maxLength\":200},"
+    "\"description\":\"program with hosts: arguments of its run at the end, which has the network\"},"
     "\"assumptions\":{\"type\":\"array\",\"maxItems\":8,"
     "\"items\":{\"type\":\"string\",\"maxLength\":200},"
     "\"description\":\"what the task left open, and how it is read here\"}}}";
@@ -84,6 +87,7 @@ static const struct bind_field fields[] = {
     { "examples", BIND_JSONS, AT(examples), 0, 0, 0 },
     { "packages", BIND_STRS, AT(contract.packages), 0, 0, 0 },
     { "hosts", BIND_STRS, AT(contract.hosts), 0, 0, 0 },
+    { "run", BIND_STRS, AT(contract.run), 0, 0, 0 },
     { "assumptions", BIND_STRS, AT(contract.assumptions), 0, 0, 0 },
     { 0 },
 };
@@ -205,8 +209,12 @@ static int check_package(const char *key, const char *text, struct gb_err *err)
 
 static int check_host(const char *key, const char *text, struct gb_err *err)
 {
-    if (!text[0] || text[0] == '-' || strlen(text) > HOST_BYTES_MAX || !is_only(text, "._-:*"))
-        return wrong(err, key, text, "is not the name of a host");
+    struct net_rule rule;
+
+    if (net_rule_parse(text, &rule, NULL) < 0)
+        return wrong(err, key, text,
+                     "is no host: say a name with a dot or a port, such as example.org or "
+                     "example.org:443, without scheme and path");
     return 0;
 }
 
@@ -239,6 +247,7 @@ static const struct {
     { "command", offsetof(struct contract, command), CONTRACT_LIST_MAX, check_text },
     { "packages", offsetof(struct contract, packages), CONTRACT_LIST_MAX, check_package },
     { "hosts", offsetof(struct contract, hosts), CONTRACT_LIST_MAX, check_host },
+    { "run", offsetof(struct contract, run), CONTRACT_LIST_MAX, check_text },
     { "assumptions", offsetof(struct contract, assumptions), CONTRACT_LIST_MAX, check_text },
 };
 
@@ -525,6 +534,7 @@ int contract_text(const struct contract *contract, struct buf *ret)
     put_examples(&w, contract);
     put_list(&w, "packages", contract->packages);
     put_list(&w, "hosts", contract->hosts);
+    put_list(&w, "run", contract->run);
     put_list(&w, "assumptions", contract->assumptions);
     json_object_end(&w);
     return json_writer_end(&w);

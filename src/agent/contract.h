@@ -44,7 +44,8 @@ struct contract {
     struct contract_example *examples;
     size_t n_examples;
     char **packages;    /* wanted beside the standard library */
-    char **hosts;       /* network wanted; never granted by a contract */
+    char **hosts;       /* network wanted (egress/policy.h); never granted by a contract */
+    char **run;         /* program with hosts: arguments of the one run that has a network */
     char **assumptions; /* for people */
     char *summary;      /* one line; never NULL */
 };

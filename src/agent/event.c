@@ -7,6 +7,7 @@
 #include "agent/contract.h"
 #include "agent/fence.h"
 #include "agent/judge.h"
+#include "agent/reach.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "json/value.h"
@@ -27,6 +28,7 @@ const char *event_name(enum event_kind kind)
         [EVENT_SEARCH] = "search",     [EVENT_QUESTION] = "question",
         [EVENT_OUTPUT] = "output",     [EVENT_NOTE] = "note",
         [EVENT_MATRIX] = "matrix",     [EVENT_END] = "end",
+        [EVENT_NETWORK] = "network",
     };
 
     return names[kind];
@@ -137,6 +139,8 @@ int event_text(const struct agent_event *event, struct buf *ret)
     if (event->text)
         json_put_bytes(&w, "text", event->text, event->len);
     put_contract(&w, event->contract);
+    if (event->reach)
+        reach_put(&w, event->reach);
     put_tests(&w, event->tests);
     put_files(&w, event->files);
     put_row(&w, event->row);

@@ -17,12 +17,14 @@ struct judge_report;
 struct judge_row;
 struct judge_tests;
 struct agent_files;
+struct agent_reach;
 struct json_writer;
 
 enum event_kind {
     EVENT_BEGIN,     /* text: the objective; name: the task's id */
     EVENT_STEP,      /* the orchestrator chose; name: code, search, human, finish; text: why */
     EVENT_CONTRACT,  /* contract */
+    EVENT_NETWORK,   /* what the program may reach at the end; reach; text: lines for people */
     EVENT_TESTS,     /* tests */
     EVENT_ATTEMPT,   /* a new attempt begins; number; text: why */
     EVENT_ASK,       /* a model is asked; name: for what; text: the model */
@@ -60,6 +62,7 @@ struct agent_event {
     size_t len; /* of text */
     unsigned number;
     const struct contract *contract;
+    const struct agent_reach *reach;
     const struct judge_tests *tests;
     const struct agent_files *files;
     const struct judge_row *row;

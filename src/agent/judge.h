@@ -17,9 +17,12 @@
 
 #include "agent/fence.h"
 #include "base/cleanup.h"
+#include "box/carry.h"
 
 #define GIVEN_CASE "example " /* and its number: the name of a case that the task itself gives */
 
+struct audit;
+struct box_certificate;
 struct box_spec;
 struct buf;
 struct contract;
@@ -120,6 +123,14 @@ struct judge_input { /* --file */
 
 struct judge_mutation;
 
+/* A network for a program, whose tests had none. */
+struct judge_net {
+    const struct net_policy *policy; /* NULL: none after all */
+    struct carry_caps caps;
+    const struct box_certificate *certificates; /* may be NULL, and so may … */
+    const char *const *env;                     /* … the variables that name them */
+};
+
 /* What was compiled last, so that the same code is compiled once for all that is done with it.  One
  * may serve several specs at a time. */
 struct judge_built;
@@ -135,6 +146,7 @@ struct judge_spec {
     const struct judge_input *inputs;
     size_t n_inputs;
     struct judge_built *built; /* may be NULL */
+    struct judge_net net;      /* of judge_try() alone, for the program's own start */
     unsigned jobs;             /* boxes at a time */
     int cancel_fd;
     uint64_t deadline_ns; /* no box begins after it or runs beyond it; what was not run for that is
@@ -164,6 +176,7 @@ int judge_run_all(const struct judge_spec *specs, size_t n, struct judge_report 
 struct judge_try {
     enum diagnosis diagnosis; /* DIAGNOSIS_NONE: it ended by itself with 0 */
     char *summary;            /* of a failure, for the model; else NULL */
+    char *network;            /* what it reached and what was refused, in a line; NULL: nothing */
     char *out;                /* never NULL; head of it */
     size_t out_len;
     char *errors;

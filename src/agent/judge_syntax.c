@@ -49,7 +49,7 @@ static int run_check(const struct judge_spec *spec, const struct program *progra
         .files = program->load.files,
         .n_files = program->load.n,
         .argv = (const char *const *)check->argv,
-        .env = (const char *const *)check->env,
+        .env = check->env,
         .keep = OUT_KEEP,
         .cancel_fd = spec->cancel_fd,
         .deadline_ns = spec->deadline_ns,

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* agent/judge_try.c - the program once, as a person would start it. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "agent/contract.h"
 #include "agent/judge_inside.h"
 #include "base/clock.h"
+#include "box/audit.h"
 #include "run/run.h"
 
-#define OUT_SHOWN   4000
-#define SUMMARY_MAX (64 << 10)          /* of both streams, each byte told in five */
-#define KEEP_MAX    ((size_t)256 << 10) /* of each stream: in JSON a byte may take six */
+#define OUT_SHOWN      4000
+#define SUMMARY_MAX    (64 << 10) /* of both streams, each byte told in five */
+#define NETWORK_MAX    (8 << 10)
+#define DECISIONS_TOLD 8
+#define KEEP_MAX       ((size_t)256 << 10) /* of each stream: in JSON a byte may take six */
 
 /* Exit codes of a program that did not end by itself, as shells have them. */
 static int exit_code(const struct trial_end *end)
@@ -44,6 +48,8 @@ static int explain(const struct judge_spec *spec, const struct trial_end *end, c
     words_output(&text, "stdout", end->out.data, end->out.len, OUT_SHOWN);
     words_output(&text, "stderr", end->err.data, end->err.len, OUT_SHOWN);
     (void)buf_puts(&text, packages ? packages : "");
+    if (ret->network)
+        (void)buf_printf(&text, "Its network: %s.\n", ret->network);
     ret->summary = buf_take(&text);
     return ret->summary ? 0 : judge_no_memory(err);
 }
@@ -98,6 +104,67 @@ static int check(const struct judge_spec *spec, struct judge_try *ret, char **re
     return r;
 }
 
+/* ---- with a network ------------------------------------------------------------------------- */
+
+static void put_decision(const struct audit_entry *entry, struct buf *ret)
+{
+    char target[AUDIT_TARGET_MAX];
+
+    (void)buf_printf(ret, "%s%s", ret->len ? ", " : "", audit_target(entry, target));
+    if (entry->answer != NET_YES)
+        (void)buf_printf(ret, " was refused: %s", net_answer_text(entry->answer));
+    else if (entry->error)
+        (void)buf_printf(ret, " could not be reached: %s", strerror(entry->error));
+    else
+        (void)buf_puts(ret, " was reached");
+}
+
+/* Names that were looked up and may be are told by what was dialled then. */
+static int note_network(const struct audit *audit, struct judge_try *ret, struct gb_err *err)
+{
+    cleanup_buf struct buf text = BUF_INIT(NETWORK_MAX);
+    size_t told = 0;
+
+    for (size_t i = 0; i < audit->n && told < DECISIONS_TOLD; i++) {
+        const struct audit_entry *entry = &audit->entries[i];
+
+        if (entry->port == 0 && entry->answer == NET_YES && !entry->error)
+            continue;
+        put_decision(entry, &text);
+        told++;
+    }
+    if (text.len == 0)
+        return 0;
+    ret->network = buf_take(&text);
+    return ret->network ? 0 : judge_no_memory(err);
+}
+
+/* Only here, after all checks, does a box have a network. */
+static int start(const struct judge_spec *spec, struct program *program, char *const *args,
+                 const char *input, size_t input_len, struct trial_end *end, struct judge_try *ret,
+                 struct gb_err *err)
+{
+    cleanup_free struct audit *audit = NULL;
+    struct carry_spec carry = {
+        .policy = spec->net.policy,
+        .note = audit_note,
+        .caps = spec->net.caps,
+    };
+    int r;
+
+    if (carry.policy) {
+        carry.user = audit = calloc(1, sizeof(*audit));
+        if (!audit)
+            return judge_no_memory(err);
+        program->box.net = &carry;
+        program->box.certificates = spec->net.certificates;
+    }
+    r = program_start(program, &program->load, args, input, input_len, spec->box->limits.wall_ms,
+                      spec, end, err);
+    program->box.net = NULL;
+    return r == 0 && audit ? note_network(audit, ret, err) : r;
+}
+
 int judge_try(const struct judge_spec *spec, char *const *args, const char *input, size_t input_len,
               struct judge_try *ret, struct gb_err *err)
 {
@@ -115,8 +182,7 @@ int judge_try(const struct judge_spec *spec, char *const *args, const char *inpu
     if (r == 0 && ret->summary)
         r = fill_unrun(ret, err);
     else if (r == 0)
-        r = program_start(&program, &program.load, args, input, input_len,
-                          spec->box->limits.wall_ms, spec, &end, err);
+        r = start(spec, &program, args, input, input_len, &end, ret, err);
     if (r == 0 && !ret->out)
         r = fill(spec, &end, packages, ret, err);
     trial_end_clear(&end);

@@ -30,6 +30,18 @@ static void put_contract(struct json_writer *w, const struct agent_outcome *out)
              out->has_contract && contract_text(&out->contract, &part) == 0 ? part.data : NULL);
 }
 
+/* Null where none was wanted and none granted. */
+static void put_network(struct json_writer *w, const struct agent_reach *reach)
+{
+    if (!reach->granted && reach->n_refused == 0) {
+        json_put_null(w, "network");
+        return;
+    }
+    json_object_begin(w, "network");
+    reach_put(w, reach);
+    json_object_end(w);
+}
+
 static void put_files(struct json_writer *w, const char *key, const struct agent_files *files)
 {
     json_array_begin(w, key);
@@ -123,6 +135,7 @@ int agent_outcome_text(const struct agent_spec *spec, const struct agent_outcome
     json_put_str(&w, "explanation", outcome->explanation);
     json_put_str(&w, "run_failed", outcome->run_failed);
     put_contract(&w, outcome);
+    put_network(&w, &outcome->reach);
     put_files(&w, "files", &outcome->code);
     put_tests(&w, outcome);
     put_files(&w, "test_files", &outcome->tests.files);

@@ -59,6 +59,7 @@ static const struct {
     { "language", 0 },
     { "languages", 0 },
     { "least", 0 },                    /* tests of each class */
+    { "network", 0 },                  /* what can be reached, and when */
     { "observed", MAY_CUT | IS_DATA }, /* instead of what a test expected */
     { "output", MAY_CUT | IS_DATA },   /* of a program */
     { "path", 0 },                     /* of the file to write */

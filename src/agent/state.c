@@ -277,6 +277,7 @@ void task_vars(const struct task *task, struct prompt_var vars[static TASK_VARS]
     vars[3] = (struct prompt_var){ "inputs", task->inputs, 0 };
     vars[4] = (struct prompt_var){ "human", task->human.data, 0 };
     vars[5] = (struct prompt_var){ "search", task->search.data, 0 };
+    vars[6] = (struct prompt_var){ "network", task->network, 0 };
 }
 
 /* ---- human ---------------------------------------------------------------------------------- */

@@ -15,6 +15,7 @@
 #include "agent/prompt.h"
 #include "agent/task.h"
 #include "base/buf.h"
+#include "egress/policy.h"
 
 struct build;
 struct gb_err;
@@ -60,6 +61,10 @@ struct task {
     bool is_unplanned;        /* the contract is none of the orchestrator's (draft.h) */
     struct agent_files draft; /* code that was there before such a contract: the first attempt's */
 
+    struct net_policy net; /* granted so far, for the run at the end (agent/reach.h) */
+    char *network;         /* that, and what was refused, for prompts */
+    char **asked_hosts;    /* that a human was asked for; NULL-terminated, or NULL */
+
     struct buf steps;  /* a line for each step, for the orchestrator */
     struct buf human;  /* questions and answers */
     struct buf search; /* what was found last */
@@ -80,7 +85,7 @@ int task_clean(const struct task *task, struct buf *text);
 int task_may(struct task *task, enum budget_item next, struct gb_err *err);
 
 /* The variables that most prompts show. */
-#define TASK_VARS 6
+#define TASK_VARS 7
 void task_vars(const struct task *task, struct prompt_var vars[static TASK_VARS]);
 
 /* When the time of the task is used up, by CLOCK_MONOTONIC; CLOCK_NEVER_NS for one of months.  For

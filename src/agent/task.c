@@ -282,6 +282,8 @@ static int do_code(struct task *task, struct choice *choice, struct gb_err *err)
     if (r < 1)
         return r;
     r = choice->has_contract ? agree(task, &choice->contract, err) : 0;
+    if (r == 0)
+        r = reach_settle(task, err);
     if (r < 0)
         return r;
     is_answer = out->contract.kind == CONTRACT_ANSWER;
@@ -463,6 +465,8 @@ static int work(struct task *task, struct gb_err *err)
     int r = facts_take(task, err);
 
     if (r == 0)
+        r = reach_begin(task, err);
+    if (r == 0)
         r = take_before(task, err);
     while (r == 0)
         r = one_step(task, err);
@@ -544,6 +548,11 @@ static void task_clear(struct task *task)
     free(task->available);
     free(task->inputs);
     free(task->contract);
+    free(task->network);
+    for (size_t i = 0; task->asked_hosts && task->asked_hosts[i]; i++)
+        free(task->asked_hosts[i]);
+    free(task->asked_hosts);
+    net_policy_clear(&task->net);
     agent_files_clear(&task->draft);
     build_free(&task->build);
     buf_clear(&task->steps);
@@ -598,6 +607,7 @@ void agent_outcome_clear(struct agent_outcome *outcome)
     free(outcome->run_failed);
     free(outcome->matrix);
     contract_clear(&outcome->contract);
+    reach_clear(&outcome->reach);
     agent_files_clear(&outcome->code);
     judge_tests_clear(&outcome->tests);
     judge_report_clear(&outcome->report);

@@ -22,6 +22,7 @@
 #include "agent/event.h"
 #include "agent/fence.h"
 #include "agent/judge.h"
+#include "agent/reach.h"
 #include "base/cleanup.h"
 
 struct box_spec;
@@ -55,6 +56,8 @@ struct agent_spec {
     const char *language;          /* that it must be in; NULL: the contract says */
     struct model *models[N_ROLES]; /* the same one may stand for several; all NULL in a replay */
     const struct box_spec *box;    /* of every box: limits, walls, image; NULL in a replay */
+    const char *net;               /* --net: what the operator grants; NULL: nothing was said */
+    struct judge_net network;      /* of a box with a network; its policy is the task's to make */
     const char *const *secrets;    /* NULL-terminated: never in a prompt, a file or an event */
     struct journal *journal;
     struct folder *folder; /* NULL: none */
@@ -95,7 +98,8 @@ struct agent_outcome {
     char *run_failed;  /* one line: the program, run once more at the end, failed; NULL: no */
     bool has_contract;
     struct contract contract;
-    struct agent_files code; /* what is delivered; of a failed task the best there was */
+    struct agent_reach reach; /* what the last run had of a network */
+    struct agent_files code;  /* what is delivered; of a failed task the best there was */
     struct judge_tests tests;
     struct judge_report report; /* of that code */
     struct judge_mutation mutation;

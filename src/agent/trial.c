@@ -164,7 +164,7 @@ static int run_in(struct trial *t, struct box *box, bool has_files, bool is_fres
     }
     if (r < 0)
         return r;
-    r = run_env_make(&env, &places, NULL, t->spec->env);
+    r = run_env_make(&env, &places, t->spec->env, t->spec->more_env);
     if (r < 0)
         return gb_fail(&t->err, r, GB_BLAME_HOST, "no memory for the environment");
     spec.env = env.list;

@@ -24,8 +24,9 @@ struct trial_spec {
     const struct box_file *files; /* below the workspace */
     size_t n_files;
     const char *const *argv;
-    const char *const *env; /* "K=V" over the box's own; may be NULL */
-    const void *input;      /* its stdin; not with a pair */
+    char *const *env;            /* "K=V" over the box's own; may be NULL */
+    const char *const *more_env; /* over those; may be NULL */
+    const void *input;           /* its stdin; not with a pair */
     size_t input_len;
     size_t keep; /* bytes of each stream that are kept; of more, half from its end */
     int cancel_fd;

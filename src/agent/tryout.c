@@ -21,6 +21,20 @@ struct trying {
     struct buf input;
 };
 
+/* A program that failed may have missed what it was not granted. */
+static int tell_unreached(const struct task *task, struct judge_try *try, struct gb_err *err)
+{
+    cleanup_buf struct buf text = BUF_INIT(STATE_TEXT_MAX);
+
+    if (!try->summary || task->out->reach.n_refused == 0)
+        return 0;
+    (void)buf_puts(&text, try->summary);
+    reach_put_refused(&task->out->reach, &text);
+    free(try->summary);
+    try->summary = buf_take(&text);
+    return try->summary ? 0 : gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for a diagnosis");
+}
+
 static int try_text(void *user, struct buf *ret, struct gb_err *err)
 {
     const struct trying *trying = user;
@@ -32,23 +46,33 @@ static int try_text(void *user, struct buf *ret, struct gb_err *err)
         .inputs = spec->inputs,
         .n_inputs = spec->n_inputs,
         .built = trying->task->built,
+        .net = spec->network,
         .jobs = 1,
         .cancel_fd = spec->cancel_fd,
         .deadline_ns = task_deadline(trying->task),
     };
     cleanup_try struct judge_try try = { 0 };
-    int r = judge_try(&judge, trying->args, trying->input.data, trying->input.len, &try, err);
+    int r;
 
+    judge.net.policy = trying->task->net.mode != NET_NONE ? &trying->task->net : NULL;
+    if (!judge.net.policy)
+        judge.net = (struct judge_net){ 0 };
+    r = judge_try(&judge, trying->args, trying->input.data, trying->input.len, &try, err);
+    if (r == 0)
+        r = tell_unreached(trying->task, &try, err);
     if (r == 0)
         r = judge_try_text(&try, ret);
     return r < 0 ? r : task_clean(trying->task, ret);
 }
 
-/* What it depends on: the program, its arguments, its input. */
+/* What it depends on: the program, its arguments, its input, what it may reach. */
 static int input_text(const struct trying *trying, struct buf *ret)
 {
+    char *const *granted = trying->task->out->reach.granted;
     int r = files_text(trying->code, ret);
 
+    for (size_t i = 0; granted && granted[i] && r == 0; i++)
+        r = buf_printf(ret, "network: %s\n", granted[i]);
     for (size_t i = 0; trying->args && trying->args[i] && r == 0; i++)
         r = buf_printf(ret, "%s\n", trying->args[i]);
     return r < 0 ? r : buf_add(ret, trying->input.data, trying->input.len);
@@ -64,7 +88,11 @@ static int run(struct task *task, const char *name, struct trying *trying, struc
     if (r < 0)
         return gb_fail(err, r, GB_BLAME_HOST, "no memory for the program");
     r = task_do(task, name, &input, try_text, trying, &output, err);
-    return r < 0 ? r : judge_try_parse(output.data, output.len, ret, err);
+    if (r >= 0)
+        r = judge_try_parse(output.data, output.len, ret, err);
+    if (r == 0 && ret->network)
+        task_note(task, "network: %s", ret->network);
+    return r;
 }
 
 int tryout(struct task *task, const char *name, const struct agent_files *code,
@@ -104,6 +132,26 @@ static const struct program_case *usual(const struct program_cases *cases,
     return NULL;
 }
 
+/* What a network is for is in no case, for tests have none: such a program is started as its
+ * contract says. */
+static bool reaching(const struct task *task, struct program_case *ret)
+{
+    static char name[] = "with the network";
+    static char nothing[] = "";
+    size_t n = 0;
+
+    while (task->out->contract.hosts[n])
+        n++;
+    if (n == task->out->reach.n_refused)
+        return false;
+    *ret = (struct program_case){
+        .name = name,
+        .argv = task->out->contract.run,
+        .input = nothing,
+    };
+    return true;
+}
+
 /* It passed its tests and fails now: a person must know, whatever the outcome. */
 static int tell_failed(struct task *task, const struct program_case *item,
                        const struct judge_try *try, struct gb_err *err)
@@ -131,12 +179,13 @@ int tryout_show(struct task *task, const char *name, struct buf *ret, struct gb_
     cleanup_cases struct program_cases cases = { 0 };
     cleanup_try struct judge_try try = { 0 };
     struct agent_event event = { .kind = EVENT_OUTPUT };
+    struct program_case alone;
     const struct program_case *item;
     int r;
 
     if (!json || cases_parse(json, strlen(json), &cases, NULL) < 0)
         return 0;
-    item = usual(&cases, &task->out->tests);
+    item = reaching(task, &alone) ? &alone : usual(&cases, &task->out->tests);
     if (!item)
         return 0;
     r = tryout(task, name, &task->out->code, item, &try, err);

@@ -10,7 +10,8 @@ struct program_case;
 int tryout(struct task *task, const char *name, const struct agent_files *code,
            const struct program_case *item, struct judge_try *ret, struct gb_err *err);
 
-/* The program that was built, once, with what its first usual case gives it; what it printed is
+/* The program that was built, once: one that was granted hosts with the network, and as its
+ * contract says, another one with what its first usual case gives it; what it printed is
  * told and goes into ret; that it failed too, in task->out.  A library, or a program whose cases
  * all have files, has nothing to show.
  */

@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/run_args.h"
 #include "conf/nearest.h"
+#include "egress/policy.h"
 #include "json/utf8.h"
 #include "run/language.h"
 
@@ -30,6 +31,8 @@ struct given {
 #define AT(field) .offset = offsetof(struct given, field)
 static const struct opt options[] = {
     { OPT_LIST, "file", 0, AT(run.files), "HOST[:BOX]", "put a file into every box, read-only" },
+    { OPT_TEXT, "net", 0, AT(run.net), "RULES",
+      "what the program may reach when it is run at the end [none]" },
     { OPT_TEXT, "out", 0, AT(run.out), "DIR", "write code and tests there too" },
     { OPT_FLAG, "force", 0, AT(run.is_forced), NULL, "replace files of --out and --record" },
     { OPT_TEXT, "language", 'l', AT(run.language), "LANG", "that it must be written in" },
@@ -94,9 +97,9 @@ static int check_way(const struct given *given, const struct parsed *parsed, str
                        "%s goes on with a task that was told already; it takes no other" GB_REMEDY
                        "glovebox run --continue ID TASK starts a new one from its files",
                        ways[0]);
-    if (n == 1 && (run->continues || run->files.n || run->language))
+    if (n == 1 && (run->continues || run->files.n || run->language || run->net))
         return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
-                       "%s goes with neither of --continue, --file "
+                       "%s goes with neither of --continue, --file, --net "
                        "and -l: the task has what it began with",
                        ways[0]);
     if (run->replay && run->record)
@@ -136,6 +139,13 @@ static int check_language(struct run_args *run, struct gb_err *err)
                    nearest_best(&near) ? ", did you mean '" : "",
                    nearest_best(&near) ? nearest_best(&near) : "", nearest_best(&near) ? "'?" : "",
                    names.data ? names.data : "those of glovebox-exec(1)");
+}
+
+static int check_net(const char *rules, struct gb_err *err)
+{
+    cleanup_with(net_policy_clear) struct net_policy policy = { 0 };
+
+    return rules ? net_policy_parse(rules, &policy, err) : 0;
 }
 
 /* ---- the task ------------------------------------------------------------------------------- */
@@ -216,6 +226,8 @@ static int run_given(const struct call *call, struct given *given, const struct 
         r = check_way(given, parsed, err);
     if (r == 0)
         r = check_language(run, err);
+    if (r == 0)
+        r = check_net(run->net, err);
     if (r == 0 && !run->resume && !run->resume_from && !run->replay) {
         r = read_objective(given, parsed, &objective, err);
         if (r == 0)

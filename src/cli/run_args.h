@@ -34,6 +34,7 @@ struct run_args {
     const char *objective; /* NULL: it is resumed or replayed */
     const char *language;  /* a name of run/language.h; NULL */
     struct text_list files;
+    const char *net; /* rules, as egress/policy.h reads them; NULL: none were said */
     const char *out; /* NULL: only in the run's folder */
     bool is_forced;  /* out may have files */
     const char *resume;

@@ -38,6 +38,7 @@ static int take_settings(const struct run_session *session, struct run_order *or
     const struct settings *settings = &session->settings;
     const char *effort = effort_name(settings->effort);
     const char *language = session->args->language;
+    const char *net = session->args->net;
 
     if (settings->task.candidates > AGENT_CANDIDATES_MAX)
         return gb_fail(err, -ERANGE, GB_BLAME_CALLER, "--candidates: at most %d are compared",
@@ -47,7 +48,8 @@ static int take_settings(const struct run_session *session, struct run_order *or
     order->budget = run_limits(settings);
     order->effort = effort ? strdup(effort) : NULL;
     order->language = language ? strdup(language) : NULL;
-    if ((effort && !order->effort) || (language && !order->language))
+    order->net = net ? strdup(net) : NULL;
+    if ((effort && !order->effort) || (language && !order->language) || (net && !order->net))
         return no_memory(err);
     return id_make('t', order->id) < 0 ? gb_fail_sys(err, "making an id") : 0;
 }

@@ -11,6 +11,7 @@
 #include "base/path.h"
 #include "cli/run_args.h"
 #include "cli/strings.h"
+#include "egress/policy.h"
 #include "json/value.h"
 #include "json/writer.h"
 #include "store/store.h"
@@ -45,6 +46,8 @@ static void put_order(struct json_writer *w, const char *key, const struct run_o
     json_put_str(w, "id", order->id);
     json_put_str(w, "language", order->language);
     json_put_str(w, "effort", order->effort);
+    if (order->net)
+        json_put_str(w, "net", order->net);
     json_put_str(w, "ask", ask_names[order->ask]);
     json_put_u64(w, "candidates", order->candidates);
     json_object_begin(w, "budget");
@@ -157,6 +160,17 @@ static int get_numbers(const struct json_value *object, struct run_order *ret)
     return 0;
 }
 
+/* What it grants is what it said when it was begun, or it is not one that glovebox wrote. */
+static int get_net(const struct json_value *object, struct run_order *ret)
+{
+    cleanup_with(net_policy_clear) struct net_policy policy = { 0 };
+    int r = 0;
+
+    if (json_kind(json_get(object, "net")) != JSON_NONE)
+        r = get_string(object, "net", &ret->net);
+    return r == 0 && ret->net ? net_policy_parse(ret->net, &policy, NULL) : r;
+}
+
 /* Paths go into boxes and folders. */
 static int check_paths(char *const *paths, size_t most)
 {
@@ -176,6 +190,8 @@ static int get_order(const struct json_value *object, struct run_order *ret)
         r = get_string(object, "language", &ret->language);
     if (r == 0)
         r = get_string(object, "effort", &ret->effort);
+    if (r == 0)
+        r = get_net(object, ret);
     if (r == 0)
         r = get_ask(object, &ret->ask);
     if (r == 0)
@@ -245,6 +261,7 @@ void run_order_clear(struct run_order *order)
 {
     free(order->language);
     free(order->effort);
+    free(order->net);
     strings_free(order->files);
     strings_free(order->before);
     *order = (struct run_order){ 0 };

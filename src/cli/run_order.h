@@ -25,6 +25,7 @@ struct run_order {
     char id[ID_SIZE];
     char *language; /* NULL: the contract says */
     char *effort;   /* NULL: the models' own */
+    char *net;      /* --net: what the operator grants; NULL: nothing was said */
     enum ask_mode ask;
     unsigned candidates;
     struct budget budget;

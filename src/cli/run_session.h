@@ -18,6 +18,7 @@
 #include "cli/run_order.h"
 #include "cli/run_people.h"
 #include "cli/view.h"
+#include "conf/certificates.h"
 #include "conf/models.h"
 #include "conf/settings.h"
 #include "store/store.h"
@@ -53,6 +54,7 @@ struct run_session {
     struct run_people people;
     struct view view;
     bool has_view;
+    struct certificates certificates; /* of a box with a network */
     struct agent_spec spec;
     struct agent_outcome outcome;
 };
@@ -63,6 +65,9 @@ int run_session_prepare(struct run_session *session, char *const *flags, struct 
 
 /* The store of these settings. */
 int run_session_store(struct run_session *session, struct gb_err *err);
+
+/* Into the spec, for the one box that may have a network. */
+int run_network(struct run_session *session, struct gb_err *err);
 
 /* The limits that settings give. */
 struct budget run_limits(const struct settings *settings);

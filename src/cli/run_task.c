@@ -179,6 +179,7 @@ static void session_clear(struct run_session *session)
     close_models(session);
     models_clear(&session->choices);
     secrets_free(&session->secrets);
+    certificates_clear(&session->certificates);
     run_contents_clear(&session->contents);
     run_order_clear(&session->order);
     run_options_clear(&session->options);
@@ -357,6 +358,7 @@ static void make_spec(struct run_session *session)
         .objective = contents->objective,
         .language = order->language,
         .box = is_replay ? NULL : &session->box,
+        .net = order->net,
         .secrets = session->secrets ? secrets_values(session->secrets) : NULL,
         .journal = session->journal,
         .folder = session->folder,
@@ -628,6 +630,9 @@ static int work(struct run_session *session, struct gb_err *err)
     if (r < 0)
         return end_failed(session, r, err);
     make_spec(session);
+    r = run_network(session, err);
+    if (r < 0)
+        return end_failed(session, r, err);
     open_view(session);
     if (session->has_view)
         run_tell_begin(&session->view, &session->spec,

@@ -57,15 +57,20 @@ static void tell_models(struct view *view, const struct agent_spec *spec)
         view_tell(view, TERM_DIM, "model", text.data);
 }
 
-static void tell_box(struct view *view, const struct box_spec *box)
+static void tell_box(struct view *view, const struct agent_spec *spec)
 {
+    const struct box_spec *box = spec->box;
+    bool has_net = spec->net && strcmp(spec->net, "none") != 0;
+    cleanup_buf struct buf line = BUF_INIT(TEXT_MAX);
     char memory[NUM_TEXT_MAX];
-    char line[200];
 
-    (void)snprintf(line, sizeof(line), "%s, %s of memory, %.3g s a run, no network", box->backend,
-                   num_size_text(box->limits.memory_bytes, memory),
-                   (double)box->limits.wall_ms / 1000);
-    view_tell(view, TERM_DIM, "box", line);
+    (void)buf_printf(&line, "%s, %s of memory, %.3g s a run, no network", box->backend,
+                     num_size_text(box->limits.memory_bytes, memory),
+                     (double)box->limits.wall_ms / 1000);
+    if (has_net)
+        (void)buf_printf(&line, " but for the last run: %s", spec->net);
+    if (buf_error(&line) == 0)
+        view_tell(view, TERM_DIM, "box", line.data);
 }
 
 void run_tell_begin(struct view *view, const struct agent_spec *spec, const char *folder)
@@ -80,7 +85,7 @@ void run_tell_begin(struct view *view, const struct agent_spec *spec, const char
     else
         view_tell(view, TERM_DIM, "model", "none: a recording is replayed");
     if (spec->box)
-        tell_box(view, spec->box);
+        tell_box(view, spec);
     view_gap(view);
 }
 

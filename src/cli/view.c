@@ -463,7 +463,7 @@ static void on_said(struct view *view, const struct agent_event *event)
     } said[N_EVENTS] = {
         [EVENT_SEARCH] = { "search", SAID_LINES },    [EVENT_QUESTION] = { "question", SAID_BYTES },
         [EVENT_OUTPUT] = { "output", SAID_LINES },    [EVENT_NOTE] = { "note", SAID_LINES },
-        [EVENT_MATRIX] = { "solutions", SAID_BYTES },
+        [EVENT_MATRIX] = { "solutions", SAID_BYTES }, [EVENT_NETWORK] = { "network", SAID_LINES },
     };
     cleanup_buf struct buf out = BUF_INIT(LINE_MAX_BYTES);
     size_t len = event->text ? event->len : 0;
@@ -508,6 +508,7 @@ static void (*const handlers[N_EVENTS])(struct view *view, const struct agent_ev
     [EVENT_SEARCH] = on_said,       [EVENT_QUESTION] = on_said,
     [EVENT_OUTPUT] = on_said,       [EVENT_NOTE] = on_said,
     [EVENT_MATRIX] = on_said,       [EVENT_END] = on_end,
+    [EVENT_NETWORK] = on_said,
 };
 
 /* ---- the view ------------------------------------------------------------------------------- */

@@ -198,7 +198,7 @@ static int split_port(char *text, char **ret_host, uint16_t *ret_port)
     return 0;
 }
 
-static int parse_rule(const char *text, struct net_rule *ret, struct gb_err *err)
+int net_rule_parse(const char *text, struct net_rule *ret, struct gb_err *err)
 {
     char copy[RULE_MAX];
     char *host;
@@ -243,7 +243,7 @@ static int parse_rules(char *text, struct net_policy *ret, struct gb_err *err)
             ret->mode = NET_FULL;
             continue;
         }
-        r = parse_rule(rule, &ret->rules[ret->n_rules], err);
+        r = net_rule_parse(rule, &ret->rules[ret->n_rules], err);
         if (r < 0)
             return r;
         ret->n_rules++;
@@ -350,4 +350,32 @@ enum net_answer net_may_dial(const struct net_policy *policy, const char *name,
     if (!is_public(address))
         return NET_NOT_PUBLIC;
     return name || policy->mode == NET_FULL ? NET_YES : NET_NOT_LISTED;
+}
+
+/* ---- rules against rules -------------------------------------------------------------------- */
+
+bool net_rule_is_public(const struct net_rule *rule)
+{
+    return rule->kind != NET_RULE_RANGE || (rule->bits == 128 && is_public(&rule->address));
+}
+
+static bool covers(const struct net_rule *wide, const struct net_rule *narrow)
+{
+    if (wide->port != 0 && wide->port != narrow->port)
+        return false;
+    if (narrow->kind == NET_RULE_RANGE)
+        return wide->kind == NET_RULE_RANGE && wide->bits <= narrow->bits &&
+               is_in(&narrow->address, &wide->address, wide->bits);
+    if (narrow->kind == NET_RULE_NAME)
+        return names(wide, narrow->name);
+    return wide->kind == NET_RULE_BELOW &&
+           (strcmp(wide->name, narrow->name) == 0 || is_below(narrow->name, wide->name));
+}
+
+bool net_policy_covers(const struct net_policy *policy, const struct net_rule *rule)
+{
+    for (size_t i = 0; i < policy->n_rules; i++)
+        if (covers(&policy->rules[i], rule))
+            return true;
+    return policy->mode == NET_FULL && net_rule_is_public(rule);
 }

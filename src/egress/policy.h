@@ -59,6 +59,16 @@ struct net_policy {
 int net_policy_parse(const char *text, struct net_policy *ret, struct gb_err *err);
 void net_policy_clear(struct net_policy *policy);
 
+/* One rule alone: a name, names below one, an address or a range. */
+int net_rule_parse(const char *text, struct net_rule *ret, struct gb_err *err);
+
+/* Names, and one public address: what may be allowed without a closer look.  Ranges, and addresses
+ * that are no public ones, must be listed by whoever knows them. */
+bool net_rule_is_public(const struct net_rule *rule);
+
+/* Does the policy allow all that this rule allows? */
+bool net_policy_covers(const struct net_policy *policy, const struct net_rule *rule);
+
 /* Why not; NET_YES is 0. */
 enum net_answer {
     NET_YES,

@@ -119,7 +119,7 @@ def test_code_environment_execution_logs_adaption(place):
         rule(contract("answer", files=["main.py"], hosts=["example.org"]), system=task.PLANS),
         rule(file("main.py", "print(6 * 7)\n"), system=task.SHORT, when="URLError"),
         rule(file("main.py", dials), system=task.SHORT)])
-    done = agent.run("six times seven")
+    done = agent.run("--ask", "never", "six times seven")
     assert done.document["answer"] == "42" and done.document["attempts"] == 2
     report = (agent.folder() / "iteration_02_code" / "execution_report.txt").read_text()
     assert "URLError" in report and "Exit code: 1" in report

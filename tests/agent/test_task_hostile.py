@@ -86,16 +86,18 @@ def test_wishes_of_a_contract_are_not_granted(place):
     with task.web([]) as (url, seen):
         port = url.rsplit(":", 1)[1]
         agent = Agent(place, [
-            rule(contract("answer", files=["main.py"], hosts=["127.0.0.1", "example.org:443", "*"],
+            rule(contract("answer", files=["main.py"], hosts=["127.0.0.1", "example.org:443"],
                           packages=["requests", "../../evil"], network=True, sandbox="off",
                           backend="disabled", privileged=True), system=task.PLANS, nth=1),
-            rule(contract("answer", files=["main.py"], hosts=["127.0.0.1", "example.org:443", "*"],
+            rule(contract("answer", files=["main.py"], hosts=["127.0.0.1", "example.org:443", "0.0.0.0/0"],
                           packages=["requests"]), system=task.PLANS),
             rule(file("main.py", code.replace("PORT", port)), system=task.SHORT)])
-        done = agent.run("dial out")
+        done = agent.run("--ask", "never", "dial out")
         assert done.document["answer"].startswith("refused")
+        assert [entry["host"] for entry in done.document["network"]["refused"]] == \
+            ["127.0.0.1", "example.org:443", "0.0.0.0/0"]
         assert seen == []
-    jsonl = agent.call("dial out")
+    jsonl = agent.call("--ask", "never", "dial out")
     assert "no network" in jsonl.said
 
 

@@ -23,6 +23,7 @@ static const char library[] =
     "{\"name\":\"Clock.now\"}],"
     "\"examples\":[{\"input\":\"parse('1h')\",\"output\":\"3600\"}],"
     "\"packages\":[\"@scope/x\",\"numpy>=1.2\"],\"hosts\":[\"api.example.org:443\"],"
+    "\"run\":[\"--all\"],"
     "\"assumptions\":[\"no negative durations\"]}";
 
 static int parse(const char *json, struct contract *ret, struct gb_err *err)
@@ -64,6 +65,7 @@ static void a_library_is_read(void **state)
     assert_string_equal(contract.examples[0].output, "3600");
     assert_string_equal(contract.packages[0], "@scope/x");
     assert_string_equal(contract.hosts[0], "api.example.org:443");
+    assert_string_equal(contract.run[0], "--all");
     assert_string_equal(contract.assumptions[0], "no negative durations");
     assert_null(contract.command[0]);
 }
@@ -141,7 +143,9 @@ static void a_mistake_is_named(void **state)
     expect_error(PROGRAM(",\"command\":[\"\"]"), "is no program");
     expect_error(PROGRAM(",\"packages\":[\"--index-url=x\"]"), "name of a package");
     expect_error(PROGRAM(",\"packages\":[\"a b\"]"), "name of a package");
-    expect_error(PROGRAM(",\"hosts\":[\"http://x/\"]"), "name of a host");
+    expect_error(PROGRAM(",\"hosts\":[\"http://x/\"]"), "is no host: say");
+    expect_error(PROGRAM(",\"hosts\":[\"*\"]"), "is no host: say");
+    expect_error(PROGRAM(",\"hosts\":[\"full\"]"), "is no host: say");
     expect_error(PROGRAM(",\"examples\":[{\"input\":\"x\"}]"), "key 'output' is required");
     expect_error(PROGRAM(",\"examples\":[1]"), "object");
 }

@@ -258,6 +258,59 @@ static void test_names_are_clean_or_none(void **state)
     assert_false(net_name_clean(longest, NET_NAME_MAX + 1, name));
 }
 
+static bool covered(const char *text, const char *wanted)
+{
+    struct net_policy policy = rules(text);
+    struct net_rule rule;
+    bool is_covered;
+
+    assert_int_equal(net_rule_parse(wanted, &rule, NULL), 0);
+    is_covered = net_policy_covers(&policy, &rule);
+    net_policy_clear(&policy);
+    return is_covered;
+}
+
+static void test_a_rule_is_covered_by_one_that_allows_all_of_it(void **state)
+{
+    (void)state;
+    assert_true(covered("example.org", "example.org:443"));
+    assert_true(covered("example.org:443", "EXAMPLE.org:443"));
+    assert_false(covered("example.org:443", "example.org"));
+    assert_false(covered("example.org:443", "example.org:80"));
+    assert_true(covered("*.example.org", "a.b.example.org"));
+    assert_false(covered("*.example.org", "example.org"));
+    assert_true(covered("*.example.org", "*.a.example.org:80"));
+    assert_true(covered("*.example.org", "*.example.org"));
+    assert_false(covered("a.example.org", "*.example.org"));
+    assert_true(covered("10.0.0.0/8", "10.1.0.0/16"));
+    assert_true(covered("10.0.0.0/8:80", "10.1.2.3:80"));
+    assert_false(covered("10.1.0.0/16", "10.0.0.0/8"));
+    assert_false(covered("10.1.0.0/16", "10.2.0.1"));
+    assert_false(covered("none", "example.org"));
+}
+
+static void test_full_covers_names_and_public_addresses_alone(void **state)
+{
+    (void)state;
+    assert_true(covered("full", "example.org"));
+    assert_true(covered("full", "*.example.org:443"));
+    assert_true(covered("full", "9.9.9.9:53"));
+    assert_false(covered("full", "127.0.0.1:80"));
+    assert_false(covered("full", "169.254.169.254"));
+    assert_false(covered("full", "0.0.0.0/0"));
+    assert_true(covered("full,127.0.0.1:80", "127.0.0.1:80"));
+}
+
+static void test_one_rule_is_no_word(void **state)
+{
+    static const char *const wrong[] = { "*", "full", "none", "", "a.org,b.org", "http://a.org" };
+    struct net_rule rule;
+
+    (void)state;
+    for (size_t i = 0; i < N_ELEMENTS(wrong); i++)
+        assert_int_equal(net_rule_parse(wrong[i], &rule, NULL), -EINVAL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -270,6 +323,9 @@ int main(void)
         cmocka_unit_test(test_an_address_that_is_listed_may_be_private),
         cmocka_unit_test(test_bad_rules_are_one_clear_line),
         cmocka_unit_test(test_names_are_clean_or_none),
+        cmocka_unit_test(test_a_rule_is_covered_by_one_that_allows_all_of_it),
+        cmocka_unit_test(test_full_covers_names_and_public_addresses_alone),
+        cmocka_unit_test(test_one_rule_is_no_word),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
