@@ -448,15 +448,22 @@ static const char *file_of(const struct exec_args *args, const struct parsed *pa
     return parsed->n_operands > first ? parsed->operands[first] : "";
 }
 
-/* --auto-packages: what the program wants besides. */
-static int add_code(struct store *store, struct gb_err *err)
+/* --auto-packages: what the program wants besides, and no file of the caller's brings. */
+static int add_code(struct store *store, const struct settings *settings, struct gb_err *err)
 {
+    const char *files[EXEC_FILES_MAX + 1] = { 0 };
     const struct package_code code = {
         .language = store->args.language,
         .text = store->args.code,
         .len = store->args.code_len,
+        .name = store->args.is_name_ours ? NULL : store->args.name,
+        .files = files,
+        .dir = store->args.workspace,
+        .toolchains = settings->toolchains,
     };
 
+    for (size_t i = 0; i < store->args.n_files; i++)
+        files[i] = store->files[i].box;
     return package_wishes_add_code(&store->wishes, &code, err);
 }
 
@@ -480,7 +487,7 @@ static int exec_given(const struct call *call, const struct given *given,
     else if (r == 0)
         r = load_code(given, file_of(&store->args, parsed), store, err);
     if (r == 0 && given->packages.is_auto)
-        r = add_code(store, err);
+        r = add_code(store, &settings, err);
     if (!package_wishes_are_empty(&store->wishes))
         store->args.wishes = &store->wishes;
     if (r == 0)

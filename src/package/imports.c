@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "package/npm_name.h"
-#include "package/requirement.h"
+#include "package/pip_command.h"
 
 #define WORD_MAX 200
 
@@ -181,7 +181,7 @@ static int tell_module(const struct scan *s, size_t at)
         return 0;
     memcpy(module, s->code + at, len);
     module[len] = '\0';
-    if (imports_is_standard(module) || (s->has && s->has(module)))
+    if (imports_is_standard(module) || (s->has && s->has(s->user, module)))
         return 0;
     package = imports_package_of(module);
     return s->found(s->user, package, strlen(package));
@@ -239,89 +239,126 @@ static bool is_quote(char c)
     return c == '"' || c == '\'';
 }
 
-static bool ends_command(char c)
+/* What the text that begins at `at` holds, from *ret_from to *ret_to; where the text ends. */
+static size_t read_literal(const struct scan *s, size_t at, size_t *ret_from, size_t *ret_to)
 {
-    return c == '\n' || c == ';' || c == '&' || c == '|' || c == ')' || c == ']' || is_quote(c);
+    size_t n = is_at(s, at, "\"\"\"") || is_at(s, at, "'''") ? 3 : 1;
+    char quote[4] = { 0 };
+    size_t end;
+
+    memset(quote, s->code[at], n);
+    end = text_end(s, at, quote, n == 3);
+    *ret_from = at + n < end ? at + n : end;
+    *ret_to = end >= *ret_from + n && memcmp(s->code + end - n, quote, n) == 0 ? end - n : end;
+    return end;
 }
 
-/* Options that take a word with them. */
-static bool takes_word(const struct scan *s, size_t at, size_t len)
+/* A list of words; a word with blanks is a line for a shell, as behind "-c". */
+static int read_list_word(const struct scan *s, struct pip_command *command, size_t from, size_t to)
 {
-    static const char *const options[] = { "-r", "-c", "-i", "-t", "-e", "--index-url" };
-
-    for (size_t i = 0; i < N_ELEMENTS(options); i++)
-        if (len == strlen(options[i]) && is_at(s, at, options[i]))
-            return true;
-    return false;
+    if (memchr(s->code + from, ' ', to - from))
+        return pip_command_line(s->code + from, to - from, s->found, s->user);
+    return pip_command_word(command, s->code + from, to - from);
 }
 
-/* pip install a 'b>=1' -q c */
-static int read_line_form(const struct scan *s, size_t at)
+/* The first argument of a call that starts a program: "a line", or ["a", "list", of, "words"]. */
+static int read_call(const struct scan *s, size_t at)
 {
-    bool is_skipping = false;
+    struct pip_command command = { .found = s->found, .user = s->user };
+    bool has_word = false;
+    size_t depth = 0;
     int r = 0;
 
-    while (r == 0 && at < s->len && !ends_command(s->code[at])) {
-        size_t len = 0;
+    while (r == 0 && at < s->len) {
+        char c = s->code[at];
+        size_t from;
+        size_t to;
 
-        while (at + len < s->len && s->code[at + len] != ' ' && !ends_command(s->code[at + len]))
-            len++;
-        if (len && s->code[at] == '-')
-            is_skipping = takes_word(s, at, len);
-        else if (len && !is_skipping)
-            r = s->found(s->user, s->code + at, len);
-        else
-            is_skipping &= len == 0;
-        at += len;
-        while (at < s->len && s->code[at] == ' ')
-            at++;
-    }
-    return r;
-}
-
-/* "pip", "install", "a", "b>=1"]: only what stands in quotes is known. */
-static int read_list_form(const struct scan *s, size_t at)
-{
-    bool is_skipping = false;
-    int r = 0;
-
-    while (r == 0 && at < s->len && s->code[at] != ']' && s->code[at] != ')') {
-        size_t begin = at + 1;
-        size_t end = begin;
-
-        if (!is_quote(s->code[at])) {
-            at++;
+        if (s->parts[at] == PART_TEXT) {
+            at = read_literal(s, at, &from, &to);
+            r = depth ? read_list_word(s, &command, from, to)
+                      : pip_command_line(s->code + from, to - from, s->found, s->user);
+            has_word = true;
             continue;
         }
-        while (end < s->len && s->code[end] != s->code[at] && s->code[end] != '\n')
-            end++;
-        if (end > begin && s->code[begin] == '-')
-            is_skipping = takes_word(s, begin, end - begin);
-        else if (end > begin && !is_skipping)
-            r = s->found(s->user, s->code + begin, end - begin);
-        else
-            is_skipping = false;
-        at = end + 1;
+        at++;
+        if (s->parts[at - 1] == PART_COMMENT)
+            continue;
+        if (c == '[' || c == '(')
+            depth++;
+        else if (c == ']' || c == ')')
+            depth = depth ? depth - 1 : SIZE_MAX;
+        if (depth == SIZE_MAX || (c == ',' && depth == 0))
+            return 0;
+        if (c == ',' && !has_word)
+            r = pip_command_word(&command, NULL, 0);
+        has_word &= c != ',';
     }
     return r;
 }
 
-static int read_pip(const struct scan *s, size_t at)
-{
-    size_t next = at + word_len(s, at);
-    bool is_list = next < s->len && is_quote(s->code[next]);
+/* Functions that start programs, and the modules that they are called through; the names of some
+ * say enough by themselves. */
+static const struct {
+    const char *module;
+    const char *name;
+} starters[] = {
+    { "os", "system" },
+    { "os", "popen" },
+    { "subprocess", "run" },
+    { "subprocess", "call" },
+    { "subprocess", "check_call" },
+    { "subprocess", "check_output" },
+    { "subprocess", "getoutput" },
+    { "subprocess", "getstatusoutput" },
+    { "subprocess", "Popen" },
+    { "asyncio", "create_subprocess_shell" },
+};
 
-    while (next < s->len && (s->code[next] == ' ' ||
-                             (is_list && strchr("\"', \n\t", s->code[next]) && s->code[next])))
-        next++;
-    if (!is_word(s, next, "install"))
-        return 0;
-    next += strlen("install");
-    if (is_list)
-        return next < s->len ? read_list_form(s, next + 1) : 0;
-    while (next < s->len && s->code[next] == ' ')
-        next++;
-    return read_line_form(s, next);
+/* "subprocess" before the dot; also as what it was imported as. */
+static bool is_called_through(const struct scan *s, size_t at, const char *module)
+{
+    size_t end;
+    size_t begin;
+
+    if (at == 0 || s->code[at - 1] != '.')
+        return true;
+    end = begin = at - 1;
+    while (begin > 0 && is_word_byte(s->code[begin - 1]))
+        begin--;
+    if (end - begin == strlen(module) && memcmp(s->code + begin, module, end - begin) == 0)
+        return true;
+    return end - begin == 2 && memcmp(s->code + begin, "sp", 2) == 0;
+}
+
+static int read_starter(const struct scan *s, size_t at)
+{
+    for (size_t i = 0; i < N_ELEMENTS(starters); i++) {
+        size_t open;
+
+        if (!is_word(s, at, starters[i].name) || !is_called_through(s, at, starters[i].module))
+            continue;
+        open = skip_blanks(s, at + strlen(starters[i].name));
+        return open < s->len && s->code[open] == '(' ? read_call(s, open + 1) : 0;
+    }
+    return 0;
+}
+
+/* "!pip install x", "%pip install x", "!python -m pip install x" */
+static int read_magic(const struct scan *s, size_t at)
+{
+    size_t end = at;
+
+    while (end < s->len && s->code[end] != '\n' && s->parts[end] != PART_COMMENT)
+        end++;
+    return pip_command_line(s->code + at + 1, end - at - 1, s->found, s->user);
+}
+
+static bool begins_line(const struct scan *s, size_t at)
+{
+    while (at > 0 && (s->code[at - 1] == ' ' || s->code[at - 1] == '\t'))
+        at--;
+    return at == 0 || s->code[at - 1] == '\n';
 }
 
 static int find_python(const struct scan *s)
@@ -329,14 +366,18 @@ static int find_python(const struct scan *s)
     int r = 0;
 
     for (size_t at = 0; r == 0 && at < s->len; at++) {
-        bool is_begin = is_word_byte(s->code[at]) && (at == 0 || !is_word_byte(s->code[at - 1]));
+        char c = s->code[at];
 
-        if (!is_begin || s->parts[at] == PART_COMMENT)
+        if (s->parts[at] != PART_CODE)
             continue;
-        if (s->parts[at] == PART_CODE && begins_statement(s, at))
+        if ((c == '!' || c == '%') && begins_line(s, at))
+            r = read_magic(s, at);
+        if (!is_word_byte(c) || (at > 0 && is_word_byte(s->code[at - 1])))
+            continue;
+        if (begins_statement(s, at))
             r = read_statement(s, at);
-        if (r == 0 && (is_word(s, at, "pip") || is_word(s, at, "pip3")))
-            r = read_pip(s, at);
+        if (r == 0)
+            r = read_starter(s, at);
     }
     return r;
 }
@@ -354,14 +395,14 @@ static bool is_node_own(const char *name, size_t len)
 /* "@scope/name/file" is @scope/name, "name/file" is name; what is no name is none. */
 static int tell_specifier(const struct scan *s, const char *text, size_t len)
 {
-    struct npm_name ignored;
+    struct npm_name found;
     size_t n = 0;
     bool is_scoped = len && text[0] == '@';
 
     for (; n < len && (text[n] != '/' || is_scoped); n++)
         is_scoped &= text[n] != '/';
-    if (is_node_own(text, n) || npm_name_parse(text, n, &ignored, NULL) < 0 ||
-        memchr(text + (n > 0), '@', n - (n > 0)))
+    if (is_node_own(text, n) || npm_name_parse(text, n, &found, NULL) < 0 ||
+        memchr(text + (n > 0), '@', n - (n > 0)) || (s->has && s->has(s->user, found.name)))
         return 0;
     return s->found(s->user, text, n);
 }

@@ -2,7 +2,8 @@
 /* package/imports.h - which packages a program's own text asks for.
  *
  *    python       import NAME, from NAME import …      the packages that bring such names
- *                 pip install NAME …                   in subprocess calls, os.system, "!pip"
+ *                 pip install NAME …                   in calls of subprocess and os.system, and in
+ *                                                      lines that begin with "!pip" or "%pip"
  *    javascript   require('NAME'), import … from 'NAME', import('NAME')
  *
  * A reading of the text, not of the language: what stands in a comment is passed over, a name that
@@ -20,9 +21,10 @@
  * and it is returned. */
 typedef int imports_found(void *user, const char *text, size_t len);
 
-/* Is a Python module there already?  NULL: none is. */
-typedef bool imports_has(const char *module);
+/* Is a module there already: one of Python, or a package's name of JavaScript? */
+typedef bool imports_has(void *user, const char *module);
 
+/* has may be NULL: nothing is. */
 int imports_find(enum package_kind kind, const char *code, size_t len, imports_has *has,
                  imports_found *found, void *user);
 

@@ -4,11 +4,15 @@
 
 #include <errno.h>
 #include <glob.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "box/box.h"
+#include "box/native/toolchain.h"
 #include "package/imports.h"
 #include "run/language.h"
 
@@ -70,9 +74,16 @@ static bool has(const struct package_set *set, const char *name)
     return false;
 }
 
+/* What is known while a program is read. */
+struct seeking {
+    const struct package_code *code;
+    struct package_set *set;
+    char python[PATH_MAX]; /* where the packages of boxes' Python are, as patterns; "": Debian's */
+};
+
 static int add_found(void *user, const char *text, size_t len)
 {
-    struct package_set *set = user;
+    struct package_set *set = ((const struct seeking *)user)->set;
     struct package_set one = { .kind = set->kind };
     int r = 0;
 
@@ -83,34 +94,138 @@ static int add_found(void *user, const char *text, size_t len)
     return r;
 }
 
-/* Boxes see what Debian's packages and those of the administrator brought. */
-static bool machine_has(const char *module)
+/* Is there such a file?  The place may have patterns, the module has none. */
+static bool has_module(const char *place, const char *module)
 {
-    static const char *const places[] = { "/usr/lib/python3", "/usr/local/lib/python3*" };
-    static const char *const endings[] = { "", ".py", ".*.so" };
-    bool has = false;
+    static const char *const endings[] = { "", ".py", ".so", ".*.so", ".pyc" };
+    bool is_there = false;
 
-    for (size_t i = 0; !has && i < N_ELEMENTS(places) * N_ELEMENTS(endings); i++) {
-        char pattern[512];
+    for (size_t i = 0; !is_there && i < N_ELEMENTS(endings); i++) {
+        char pattern[PATH_MAX];
         glob_t found = { 0 };
 
-        (void)snprintf(pattern, sizeof(pattern), "%s/dist-packages/%s%s", places[i % 2], module,
-                       endings[i / 2]);
-        has = glob(pattern, GLOB_NOSORT, NULL, &found) == 0;
+        if (snprintf(pattern, sizeof(pattern), "%s/%s%s", place, module, endings[i]) >=
+            (int)sizeof(pattern))
+            continue;
+        is_there = glob(pattern, GLOB_NOSORT, NULL, &found) == 0;
         globfree(&found);
     }
-    return has;
+    return is_there;
+}
+
+/* Does boxes' own Python bring it? */
+static bool python_has(const struct seeking *seeking, const char *module)
+{
+    static const char *const debian[] = { "/usr/lib/python3/dist-packages",
+                                          "/usr/local/lib/python3*/dist-packages" };
+
+    if (*seeking->python)
+        return has_module(seeking->python, module);
+    for (size_t i = 0; i < N_ELEMENTS(debian); i++)
+        if (has_module(debian[i], module))
+            return true;
+    return false;
+}
+
+/* "a" in "a.py", "x/a/b.py", "a.cpython-311-x86_64-linux-gnu.so". */
+static bool is_part_of(const char *path, const char *module)
+{
+    size_t len = strlen(module);
+
+    for (const char *at = path; *at; at += strcspn(at, "/"), at += *at == '/')
+        if (strncmp(at, module, len) == 0 && strchr("/.", at[len]))
+            return true;
+    return false;
+}
+
+/* Nobody's patterns: a directory of the host may be called anything. */
+static bool dir_has(const char *dir, const char *below, size_t below_len, const char *module)
+{
+    static const char *const endings[] = { "", ".py", ".so", ".pyc" };
+
+    for (size_t i = 0; i < N_ELEMENTS(endings); i++) {
+        char path[PATH_MAX];
+        struct stat st;
+
+        if (snprintf(path, sizeof(path), "%s/%.*s/%s%s", dir, (int)below_len, below, module,
+                     endings[i]) < (int)sizeof(path) &&
+            lstat(path, &st) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* In one of the directories of the program's project that its kind's modules are looked for in. */
+static bool project_has(const struct seeking *seeking, const char *module)
+{
+    static const char *const places[N_PACKAGE_KINDS][4] = {
+        [PACKAGE_PYTHON] = { ".", "src", "lib" },
+        [PACKAGE_NODE] = { "node_modules" },
+    };
+    const struct package_code *code = seeking->code;
+    const char *slash = code->name ? strrchr(code->name, '/') : NULL;
+
+    if (!code->dir)
+        return false;
+    if (slash && seeking->set->kind == PACKAGE_PYTHON &&
+        dir_has(code->dir, code->name, (size_t)(slash - code->name), module))
+        return true;
+    for (const char *const *at = places[seeking->set->kind]; *at; at++)
+        if (dir_has(code->dir, *at, strlen(*at), module))
+            return true;
+    return false;
+}
+
+static bool is_here(void *user, const char *module)
+{
+    const struct seeking *seeking = user;
+    const struct package_code *code = seeking->code;
+
+    if (seeking->set->kind == PACKAGE_PYTHON) {
+        if (code->name && is_part_of(code->name, module))
+            return true;
+        for (const char *const *file = code->files; file && *file; file++)
+            if (is_part_of(*file, module))
+                return true;
+    }
+    return project_has(seeking, module) ||
+           (seeking->set->kind == PACKAGE_PYTHON && python_has(seeking, module));
+}
+
+/* A Python of a toolchain has its packages beside itself, and none of Debian's. */
+static int find_python(struct seeking *seeking, struct gb_err *err)
+{
+    cleanup_free char *path = toolchains_path(seeking->code->toolchains);
+    char found[PATH_MAX];
+    char *end;
+
+    if (!path)
+        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory");
+    if (!box_path_has(path, "python3", found) || strncmp(found, "/usr/", 5) == 0)
+        return 0;
+    end = strrchr(found, '/');
+    *end = '\0';
+    end = strrchr(found, '/');
+    if (!end || snprintf(seeking->python, PATH_MAX, "%.*s/lib/python3*/site-packages",
+                         (int)(end - found), found) >= PATH_MAX)
+        seeking->python[0] = '\0';
+    return 0;
 }
 
 int package_wishes_add_code(struct package_wishes *wishes, const struct package_code *code,
                             struct gb_err *err)
 {
+    struct seeking seeking = { .code = code };
     enum package_kind kind;
     int r = package_kind_of(code->language, &kind);
 
     if (r < 0)
         return 0;
-    r = imports_find(kind, code->text, code->len, machine_has, add_found, &wishes->sets[kind]);
+    seeking.set = &wishes->sets[kind];
+    r = kind == PACKAGE_PYTHON ? find_python(&seeking, err) : 0;
+    if (r < 0)
+        return r;
+    r = imports_find(kind, code->text, code->len, is_here, add_found, &seeking);
     return r < 0 ? gb_fail(err, r, GB_BLAME_CALLER, "packages that the program imports: %s",
                            strerror(-r))
                  : 0;

@@ -38,9 +38,15 @@ struct package_code {
     const struct language *language; /* NULL: none, and nothing is found */
     const char *text;
     size_t len;
+    const char *name;              /* its path below the working directory; NULL: not known */
+    const char *const *files;      /* paths of others that come with it, NULL-terminated; NULL */
+    const char *dir;               /* of the host, whose files come with it; NULL: none */
+    const char *const *toolchains; /* as in the box's spec; NULL: none */
 };
 
 /* Adds what the program asks for and boxes lack (package/imports.h).  What is wanted already stays
- * as it is, with its versions. */
+ * as it is, with its versions.  A name that a file beside the program has is that file's, whatever
+ * an index offers under it: the files given, and in dir the directories in which Python would look
+ * and those where projects keep their modules. */
 int package_wishes_add_code(struct package_wishes *wishes, const struct package_code *code,
                             struct gb_err *err);

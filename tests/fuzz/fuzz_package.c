@@ -67,11 +67,21 @@ static int row(void *user, const char *section, const char *key, const char *val
 
 static int found(void *user, const char *text, size_t len)
 {
-    const char *const *code = user;
+    struct package_set *set = user;
+    size_t n = set->n;
 
-    (void)code;
-    must(len == 0 || memchr(text, text[0], len));
+    must(len <= REQUIREMENT_TEXT_MAX && !memchr(text, '\n', len));
+    if (package_set_add(set, text, len, &(struct gb_err){ 0 }) == 0)
+        must(set->n <= n + 1 && set->items[0].name[0] != '-');
     return 0;
+}
+
+static void check_imports(enum package_kind kind, const char *code, size_t len)
+{
+    struct package_set set = { .kind = kind };
+
+    must(imports_find(kind, code, len, NULL, found, &set) == 0);
+    package_set_clear(&set);
 }
 
 static void check_report(enum package_kind kind, const char *text, size_t len)
@@ -120,10 +130,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         (void)config_text_npm(text, size, row, &n);
         break;
     case 'i':
-        (void)imports_find(PACKAGE_PYTHON, text, size, NULL, found, &text);
+        check_imports(PACKAGE_PYTHON, text, size);
         break;
     case 's':
-        (void)imports_find(PACKAGE_NODE, text, size, NULL, found, &text);
+        check_imports(PACKAGE_NODE, text, size);
         break;
     case 'm':
         check_manifest(text, size);

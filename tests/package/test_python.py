@@ -291,6 +291,45 @@ def test_imports_and_pip_in_the_code_are_found_beforehand(index):
     assert plain.stdout == "1\n" and plain.packages is None, plain
 
 
+def test_a_module_of_the_callers_own_is_no_package(index, place):
+    """S03: whoever offers a package of that name gets nothing run."""
+    for name in ("utils", "inner", "deep", "main", "alpha"):
+        index.add(name, text=f"raise SystemExit('a stranger: {name}')")
+    index.add("beta")
+    project = place.cwd / "project"
+    (project / "tools").mkdir(parents=True)
+    (project / "src" / "deep").mkdir(parents=True)
+    (project / "src" / "deep" / "__init__.py").write_text("NAME = 'own'\n")
+    (project / "utils.py").write_text("NAME = 'own'\n")
+    (project / "tools" / "inner.py").write_text("NAME = 'own'\n")
+    main = project / "tools" / "main.py"
+    main.write_text("import sys; sys.path.append('/workspace/src')\n"
+                    "import beta, deep, inner, main, utils\nprint(beta.NAME, deep.NAME, inner.NAME, utils.NAME)\n")
+    done = run(path=main, options=["--auto-packages", "--workspace", project], env=index.env())
+    assert "beta own own own" in done.stdout, done
+    assert [package["name"] for package in done.packages] == ["beta"], done
+    done = run("import utils, alpha; print(utils.NAME, alpha.N)",
+               options=["--auto-packages", "--file", project / "utils.py", "--file",
+                        f"{make(place, 'x.py', 'N = 1')}:/workspace/alpha.py"], env=index.env())
+    assert done.stdout == "own 1\n" and done.packages is None, done
+    assert not [path for path in index.asked if "beta" not in path]
+
+
+def make(place, name, text):
+    path = place.cwd / name
+    path.write_text(text)
+    return path
+
+
+def test_what_the_python_of_a_toolchain_has_is_not_missing(index, other_python):
+    for name in ("homemade", "yaml", "alpha"):
+        index.add(name)
+    done = run("import homemade, alpha; print(homemade.NAME, alpha.NAME)", env=index.env(),
+               options=["--auto-packages", "--toolchain", other_python])
+    assert done.stdout == "homemade alpha\n", done
+    assert [package["name"] for package in done.packages] == ["alpha"], done
+
+
 # ---- the real index ------------------------------------------------------------------------------
 
 def test_a_package_of_the_real_index(real_index):

@@ -20,8 +20,9 @@ static int add(void *user, const char *text, size_t len)
     return 0;
 }
 
-static bool is_here(const char *module)
+static bool is_here(void *user, const char *module)
 {
+    (void)user;
     return strcmp(module, "here") == 0;
 }
 
@@ -71,16 +72,47 @@ static void test_pip_in_the_code_itself(void **state)
         const char *names;
     } rows[] = {
         { "!pip install requests", "requests" },
-        { "%pip install -q a 'b'", "a" },
+        { "%pip install -q a 'b'", "a b" },
+        { "  !python3 -m pip install a  # why", "a" },
+        { "!{sys.executable} -m pip install a", "a" },
+        { "!ls pip install a", "" },
+        { "x = 5\n%pip install a\n", "a" },
+        { "x %pip install a", "" },
         { "import os\nos.system('pip install requests numpy>=1.26')", "requests numpy>=1.26" },
         { "os.system(\"pip3 install a\"); print(\"b\")", "a" },
+        { "os.system(\"pip install 'numpy>=1.26' \\\"rich\\\"\")", "numpy>=1.26 rich" },
+        { "os.system('cd x && sudo pip install a; pip3.11 install b | tee log')", "a b" },
+        { "os.system('echo pip install a')", "" },
+        { "os.system(f'{sys.executable} -m pip install a')", "a" },
+        { "os.system(sys.executable + ' -m pip install a')", "a" },
+        { "os.system('''pip install a\npip install b''')", "a b" },
         { "subprocess.run(['pip', 'install', 'a', \"b==1\"], check=True)", "a b==1" },
-        { "subprocess.check_call([sys.executable, '-m', 'pip', 'install', '-q', 'a'])", "a" },
+        { "subprocess.run(['pip', 'install', 'a'], cwd='b')", "a" },
+        { "subprocess.run(('pip', 'install',\n  # 'c'\n 'a'))", "a" },
+        { "subprocess.run('pip install a'.split())", "a" },
+        { "subprocess.run(['bash', '-c', 'pip install a'])", "a" },
+        { "subprocess.run(['echo', 'pip', 'install', 'a'])", "" },
+        { "subprocess.run(args, input='pip install a')", "" },
+        { "check_call([sys.executable, '-m', 'pip', 'install', '-q', 'a'])", "a" },
         { "subprocess.run([sys.executable, '-m', 'pip', 'install', name])", "" },
+        { "subprocess.run([sys.executable, '-m', 'pip', 'install', name, 'a'])", "a" },
         { "subprocess.run('pip install -r req.txt && echo x', shell=True)", "" },
+        { "subprocess.run('pip install --target lib a --upgrade-strategy eager', shell=True)",
+          "a" },
+        { "subprocess.run(['pip', 'install', '-t', 'lib', 'a', '--timeout', '5'])", "a" },
+        { "subprocess.run(['pip', 'install', '--target=lib', 'a'])", "a" },
         { "# pip install no", "" },
         { "pipe.install('x')", "" },
         { "print('pip list')", "" },
+        { "print('pip install requests to use this')", "" },
+        { "\"\"\"Needs:\n  pip install no\n!pip install no\n\"\"\"", "" },
+        { "raise SystemExit('run: pip install no')", "" },
+        { "session.run('pip install no')", "" },
+        { "os.system('pip install", "" },
+        { "os.system('", "" },
+        { "os.system(", "" },
+        { "os.system", "" },
+        { "!", "" },
     };
 
     (void)state;
