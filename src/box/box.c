@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -19,7 +20,8 @@
 #include "wire/msg.h"
 
 /* What building a box may take on a machine that is out of breath. */
-#define BUILD_MS 20000
+#define PATH_TEXT_MAX (64 << 10)
+#define BUILD_MS      20000
 
 /* Silence after which a glove takes its host for dead. */
 #define BEAT_LOST_MS 10000
@@ -125,6 +127,26 @@ void box_set_python_path(struct box *box, char *path)
 {
     free(box->python_path);
     box->python_path = path;
+}
+
+int box_set_paths(struct box *box, const struct box_spec *spec, const char *usual,
+                  struct gb_err *err)
+{
+    cleanup_buf struct buf path = BUF_INIT(PATH_TEXT_MAX);
+    cleanup_buf struct buf python = BUF_INIT(PATH_TEXT_MAX);
+
+    for (const struct box_layer *layer = spec->layers; layer && layer->source; layer++) {
+        if (layer->bin)
+            (void)buf_printf(&path, "%s:", layer->bin);
+        if (layer->python)
+            (void)buf_printf(&python, "%s%s", python.len ? ":" : "", layer->python);
+    }
+    (void)buf_puts(&path, usual ? usual : "");
+    if (!usual || buf_error(&path) < 0 || buf_error(&python) < 0)
+        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for the PATH");
+    box_set_path(box, buf_take(&path));
+    box_set_python_path(box, python.len ? buf_take(&python) : NULL);
+    return 0;
 }
 
 const char *const box_writable[] = {

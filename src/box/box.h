@@ -326,6 +326,8 @@ int box_remove(struct box *box, const char *dir, const char *path, bool is_tree,
 
 /* ---- for backends --------------------------------------------------------------------------- */
 
+#define BOX_IMAGE_ID_SIZE 160
+
 struct box_ops {
     const char *name;
     size_t state_size; /* zeroed bytes reachable through box_state() */
@@ -345,6 +347,11 @@ struct box_ops {
     /* File systems that have the disk limit each, NULL-terminated; a spec's workdir may be one
      * more.  NULL: all is one. */
     const char *const *disks;
+
+    /* What tells the image of a spec from all others, whatever it is called; NULL: it is this
+     * machine's own. */
+    int (*image_id)(const struct box_spec *spec, char ret[static BOX_IMAGE_ID_SIZE],
+                    struct gb_err *err);
 
     /* Removes what was left on this host or engine by makers of such boxes that are dead, and
      * counts it; NULL: their boxes remove themselves. */
@@ -405,3 +412,6 @@ const struct box_ops *box_ops_of(const struct box *box);
 bool box_is_attached(const struct box *box);
 void box_set_path(struct box *box, char *path); /* takes it over */
 void box_set_python_path(struct box *box, char *path);
+/* Both, for a new box: what its layers say, and behind that the usual PATH (NULL: no memory). */
+int box_set_paths(struct box *box, const struct box_spec *spec, const char *usual,
+                  struct gb_err *err);

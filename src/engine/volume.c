@@ -3,6 +3,8 @@
 #include "engine/volume.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -55,6 +57,40 @@ void volume_labels_free(char ***labels)
 {
     read_texts_free(*labels);
     *labels = NULL;
+}
+
+int volume_list(struct engine *engine, const char *label, char ***ret, struct gb_err *err)
+{
+    const char *const labels[] = { label, NULL };
+    const struct target_filter filter = { "label", labels };
+    cleanup_target struct target target = { 0 };
+    cleanup_json struct json_value *json = NULL;
+    const struct engine_call call = { .method = "GET", .target = &target };
+    const struct json_value *found;
+    int r = target_of_id(&target, "/volumes", NULL, NULL, err);
+
+    target_add_filters(&target, &filter, 1);
+    if (r == 0)
+        r = engine_call(engine, &call, &json, err);
+    if (r < 0)
+        return r;
+    found = json_get(json, "Volumes"); /* null where there is none */
+    *ret = calloc(json_count(found) + 1, sizeof(**ret));
+    if (!*ret)
+        return engine_no_memory(err);
+    for (size_t i = 0, n = 0; i < json_count(found); i++) {
+        const char *name = json_str(json_get(json_at(found, i), "Name"), NULL);
+
+        if (name && !((*ret)[n++] = strdup(name)))
+            return engine_no_memory(err);
+    }
+    return 0;
+}
+
+void volume_names_free(char ***names)
+{
+    read_texts_free(*names);
+    *names = NULL;
 }
 
 int volume_remove(struct engine *engine, const char *name, struct gb_err *err)

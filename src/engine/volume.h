@@ -13,5 +13,10 @@ int volume_create(struct engine *engine, const char *name, const char *const *la
 int volume_labels(struct engine *engine, const char *name, char ***ret, struct gb_err *err);
 void volume_labels_free(char ***labels);
 
+/* The names of those that have a label, NULL-terminated, the caller's to free by
+ * volume_names_free(). */
+int volume_list(struct engine *engine, const char *label, char ***ret, struct gb_err *err);
+void volume_names_free(char ***names);
+
 /* Gone already is fine; -EBUSY: a container has it. */
 int volume_remove(struct engine *engine, const char *name, struct gb_err *err);

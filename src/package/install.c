@@ -538,6 +538,8 @@ static int install_with(struct installation *in, struct manifest *manifest, stru
     box.workdir = kinds[in->kind].dir;
     box.layers = NULL;
     box.seed = NULL;
+    box.has_network = false;
+    box.ports = NULL;
     box.net = &net;
     /* The second line behind a caller who is stuck. */
     box.ttl_ms = 4 * box.limits.wall_ms;

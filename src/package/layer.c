@@ -30,7 +30,7 @@
 #define BASIS_MAX (1u << 20)
 
 /* Changes when layers are made in another way: those of before are found no more. */
-#define FORMAT 1
+#define FORMAT 2
 
 /* Python of Debian looks for this file below /etc, also with -I and -E; packages come before those
  * of the machine and behind the standard library, as if they were installed. */
@@ -43,6 +43,12 @@ static const char site_text[] =
     "sys.path[:] = before[:at] + added + before[at:]\n";
 
 #define SITE_NAME "sitecustomize.py"
+
+/* For images, which have no file of ours in /etc: here pip looks, too.  Without a network it has
+ * nothing to wait for: what is there satisfies it, other things fail at once. */
+#define PIP_DIR "/etc/xdg/pip"
+static const char pip_text[] = "[global]\nno-index = true\nbreak-system-packages = true\n"
+                               "disable-pip-version-check = true\n";
 
 static int no_memory(struct gb_err *err)
 {
@@ -78,9 +84,34 @@ static int find_runtime(const struct layer_order *order, char ret[static PATH_MA
     return 0;
 }
 
-/* All that decides what an installer would make, and who asked. */
-static int write_basis(const struct layer_order *order, const char *runtime, const struct stat *st,
-                       struct buf *ret)
+/* What boxes have for it: this machine's interpreter, or all that an image has.  *ret_runtime stays
+ * "" for an image, whose installer is looked for in the box. */
+static int write_runtime(const struct layer_order *order, char ret_runtime[static PATH_MAX],
+                         struct buf *ret, struct gb_err *err)
+{
+    const struct box_ops *ops = box_backend(order->box->backend, err);
+    char image[BOX_IMAGE_ID_SIZE];
+    struct stat st;
+    int r;
+
+    ret_runtime[0] = '\0';
+    if (!ops)
+        return -EINVAL;
+    if (ops->image_id) {
+        r = ops->image_id(order->box, image, err);
+        if (r == 0)
+            (void)buf_printf(ret, "image %s\n", image);
+        return r;
+    }
+    r = find_runtime(order, ret_runtime, &st, err);
+    if (r == 0)
+        (void)buf_printf(ret, "runtime %s %lld %lld.%09ld\n", ret_runtime, (long long)st.st_size,
+                         (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
+    return r;
+}
+
+/* All else that decides what an installer would make, and who asked. */
+static int write_basis(const struct layer_order *order, struct buf *ret)
 {
     struct utsname machine;
 
@@ -88,8 +119,6 @@ static int write_basis(const struct layer_order *order, const char *runtime, con
         return -errno;
     (void)buf_printf(ret, "format %d\nowner %u\nkind %s\nmachine %s\n", FORMAT, geteuid(),
                      package_kind_name(order->set->kind), machine.machine);
-    (void)buf_printf(ret, "runtime %s %lld %lld.%09ld\n", runtime, (long long)st->st_size,
-                     (long long)st->st_mtim.tv_sec, st->st_mtim.tv_nsec);
     for (const char *const *tree = order->box->toolchains; tree && *tree; tree++)
         (void)buf_printf(ret, "toolchain %s\n", *tree);
     for (size_t i = 0; i < order->index->n_urls; i++)
@@ -106,7 +135,8 @@ static int write_basis(const struct layer_order *order, const char *runtime, con
 /* "/etc/python3.11" where /usr/lib/python3.11/sitecustomize.py leads there. */
 static bool find_site(const char *runtime, char ret[static 64])
 {
-    const char *name = strrchr(runtime, '/') + 1;
+    static const char usual[] = "/usr/bin/";
+    const char *name = runtime + sizeof(usual) - 1;
     char path[PATH_MAX];
     char link[64];
     ssize_t n;
@@ -125,35 +155,60 @@ static bool find_site(const char *runtime, char ret[static 64])
     return true;
 }
 
-static int write_site(int stage_fd, struct gb_err *err)
+static int write_text(int dir_fd, const char *name, const char *text, size_t len,
+                      struct gb_err *err)
+{
+    cleanup_close int fd =
+        openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+    int r;
+
+    if (fd < 0 || fchmod(fd, 0644) < 0)
+        return gb_fail_sys(err, "a new layer");
+    r = fd_write_full(fd, text, len);
+    return r < 0 ? gb_fail(err, r, GB_BLAME_HOST, "a new layer: %s", strerror(-r)) : 0;
+}
+
+static int write_etc(int stage_fd, struct gb_err *err)
 {
     cleanup_close int dir = -1;
-    cleanup_close int fd = -1;
     int r;
 
     if (mkdirat(stage_fd, "etc", 0755) < 0)
         return gb_fail_sys(err, "a new layer");
     dir = openat(stage_fd, "etc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    fd = dir < 0 ? -1 : openat(dir, SITE_NAME, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    if (fd < 0 || fchmod(dir, 0755) < 0 || fchmod(fd, 0644) < 0)
+    if (dir < 0 || fchmod(dir, 0755) < 0)
         return gb_fail_sys(err, "a new layer");
-    r = fd_write_full(fd, site_text, sizeof(site_text) - 1);
-    return r < 0 ? gb_fail(err, r, GB_BLAME_HOST, "a new layer: %s", strerror(-r)) : 0;
+    r = write_text(dir, SITE_NAME, site_text, sizeof(site_text) - 1, err);
+    return r < 0 ? r : write_text(dir, "pip.conf", pip_text, sizeof(pip_text) - 1, err);
 }
 
-static int show(const struct cache *cache, const char *runtime, struct layer *layer,
-                struct gb_err *err)
+/* Where boxes are shown what the interpreter needs besides; false: nowhere. */
+static bool find_etc(const struct layer_order *order, const char *runtime, struct layer *layer)
+{
+    const struct box_spec *box = order->box;
+    bool is_image = !runtime[0];
+
+    if (layer->manifest.kind != PACKAGE_PYTHON)
+        return false;
+    if (!is_image)
+        return find_site(runtime, layer->etc_target);
+    (void)snprintf(layer->etc_target, sizeof(layer->etc_target), PIP_DIR);
+    return !box->net && !box->has_network;
+}
+
+static int show(const struct layer_order *order, const struct cache *cache, const char *runtime,
+                struct layer *layer, struct gb_err *err)
 {
     const char *key = layer->manifest.key;
     bool is_node = layer->manifest.kind == PACKAGE_NODE;
-    bool has_site = !is_node && find_site(runtime, layer->etc_target);
+    bool has_etc = find_etc(order, runtime, layer);
 
     layer->tree = cache_path(cache, key, "tree");
     layer->modules = is_node ? cache_path(cache, key, "tree/node_modules") : NULL;
-    layer->etc = has_site ? cache_path(cache, key, "etc") : NULL;
-    if (!layer->tree || (has_site && !layer->etc) || (is_node && !layer->modules))
+    layer->etc = has_etc ? cache_path(cache, key, "etc") : NULL;
+    if (!layer->tree || (has_etc && !layer->etc) || (is_node && !layer->modules))
         return no_memory(err);
-    layer->is_told = !is_node && !has_site;
+    layer->is_told = !is_node && (!has_etc || !runtime[0]);
     return 0;
 }
 
@@ -220,7 +275,7 @@ static int make(const struct layer_order *order, const struct cache *cache, stru
         return r;
     if (order->begin)
         order->begin(order->user);
-    r = order->set->kind == PACKAGE_PYTHON ? write_site(stage_fd, err) : 0;
+    r = order->set->kind == PACKAGE_PYTHON ? write_etc(stage_fd, err) : 0;
     if (r == 0)
         r = fill(order, cache, stage_fd, layer, err);
     layer->install_ms = (clock_now_ns() - begun_ns) / 1000000;
@@ -303,10 +358,9 @@ int layer_open(const struct layer_order *order, struct layer *ret, struct gb_err
     cleanup_buf struct buf basis = BUF_INIT(BASIS_MAX);
     char runtime[PATH_MAX];
     char key[SHA256_HEX_SIZE];
-    struct stat st;
-    int r = find_runtime(order, runtime, &st, err);
+    int r = write_runtime(order, runtime, &basis, err);
 
-    if (r == 0 && write_basis(order, runtime, &st, &basis) < 0)
+    if (r == 0 && write_basis(order, &basis) < 0)
         r = no_memory(err);
     if (r < 0)
         return r;
@@ -315,7 +369,7 @@ int layer_open(const struct layer_order *order, struct layer *ret, struct gb_err
     if (r == 0)
         r = use(order, &cache, key, &basis, ret, err);
     if (r == 0)
-        r = show(&cache, runtime, ret, err);
+        r = show(order, &cache, runtime, ret, err);
     cache_close(&cache);
     return r;
 }

@@ -103,8 +103,9 @@ static int check(const struct packages_order *order, struct gb_err *err)
         return -EINVAL;
     if (!ops->has_layers)
         return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
-                       "packages are for native boxes" GB_REMEDY
-                       "use --backend native, or an image that has them");
+                       "boxes of backend '%s' cannot have packages" GB_REMEDY
+                       "use --backend native or docker",
+                       ops->name);
     if (!order->host->cache_dir)
         return gb_fail(err, -ENOENT, GB_BLAME_HOST,
                        "no place for packages: HOME is not set" GB_REMEDY

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 from conftest import BASE
 
-from lib import engines, host, place as places
+from lib import debian, engines, host, indexes, place as places
 
 PORT = "18080"
 ADDRESS = f"http://127.0.0.1:{PORT}/"
@@ -185,9 +185,23 @@ def test_a_port_that_is_taken_makes_no_environment(service):
         assert service.boxes() == kept and len(service.engine.containers()) == 1
 
 
-def test_dependencies_are_not_left_out_silently(service):
-    error = service.fails("create_runtime_env", image=BASE, network=True, dependencies=["requests"])
-    assert error == "dependencies: environments of backend 'docker' do not install any"
+@pytest.mark.parametrize("network", [False, True])
+def test_S2_10_dependencies_are_installed_for_the_image(service, network):
+    """By its own pip, in a container that reaches the index only, whatever network it will have."""
+    debian.import_python(service.engine, "python:tools")
+    with indexes.PythonIndex() as index:
+        index.add("alpha")
+        service.environment |= {**index.env(), "GLOVEBOX_CACHE_DIR": str(service.base / "cache")}
+        with service.made(image="python:tools", network=network, dependencies=["alpha"]) as made:
+            assert [package["name"] for package in made.packages] == ["alpha"]
+            assert service.run(made, "a.py", "import alpha; print(alpha.VERSION)")["stdout"] == "1.0\n"
+
+
+def test_S2_10_an_image_that_cannot_install_is_an_error(service):
+    with indexes.PythonIndex() as index:
+        service.environment |= {**index.env(), "GLOVEBOX_CACHE_DIR": str(service.base / "cache")}
+        code, answer = service.call("create_runtime_env", image=BASE, dependencies=["alpha"])
+    assert code == 1 and answer["install"]["failure"] == "no_installer", answer
 
 
 def test_the_default_image_is_used_or_its_pull_is_offered(service):

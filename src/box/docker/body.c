@@ -103,9 +103,32 @@ static int fill_ports(struct container_port ports[static PORTS_MAX + 1],
     return 0;
 }
 
+/* The glove's volume, and those of layers where the spec wants them; the rest of the list is empty.
+ */
+static void fill_mounts(struct container_mount mounts[static DOCKER_LAYERS_MAX + 2],
+                        const struct box_spec *spec, const struct docker_glove *glove,
+                        const struct docker_layers *layers)
+{
+    mounts[0] = (struct container_mount){
+        .type = "volume",
+        .source = glove->volume,
+        .target = DOCKER_GLOVE_DIR,
+        .is_read_only = true,
+        .is_no_copy = true,
+    };
+    for (size_t i = 0; i < layers->n; i++)
+        mounts[i + 1] = (struct container_mount){
+            .type = "volume",
+            .source = layers->volumes[i],
+            .target = spec->layers[i].target,
+            .is_read_only = true,
+            .is_no_copy = true,
+        };
+}
+
 int docker_create(struct engine *engine, const struct box_spec *spec,
-                  const struct docker_glove *glove, char *ret_id, wall_set *ret_missing,
-                  struct gb_err *err)
+                  const struct docker_glove *glove, const struct docker_layers *layers,
+                  char *ret_id, wall_set *ret_missing, struct gb_err *err)
 {
     const struct limits *limits = &spec->limits;
     struct places places = { 0 };
@@ -114,14 +137,7 @@ int docker_create(struct engine *engine, const struct box_spec *spec,
     char warnings[CONTAINER_WARNINGS_SIZE] = "";
     char program[sizeof(DOCKER_GLOVE_DIR) + sizeof(glove->file)];
     const char *const entrypoint[] = { program, "-", NULL };
-    const struct container_mount mounts[] = {
-        { .type = "volume",
-          .source = glove->volume,
-          .target = DOCKER_GLOVE_DIR,
-          .is_read_only = true,
-          .is_no_copy = true },
-        { 0 },
-    };
+    struct container_mount mounts[DOCKER_LAYERS_MAX + 2] = { 0 };
     struct container_spec body = {
         .image = spec->image,
         .entrypoint = entrypoint,
@@ -159,6 +175,7 @@ int docker_create(struct engine *engine, const struct box_spec *spec,
         return r;
     (void)snprintf(program, sizeof(program), DOCKER_GLOVE_DIR "/%s", glove->file);
     docker_marks_init(spec, &marks);
+    fill_mounts(mounts, spec, glove, layers);
     fill_places(&places, spec);
     r = container_create(engine, &body, ret_id, warnings, err);
     *ret_missing = docker_missing_of(warnings);

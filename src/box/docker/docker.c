@@ -18,6 +18,7 @@
 #include "engine/container.h"
 #include "engine/endpoint.h"
 #include "engine/engine.h"
+#include "engine/images.h"
 #include "json/value.h"
 #include "wire/msg.h"
 
@@ -84,10 +85,6 @@ static int check_spec(const struct box_spec *spec, struct gb_err *err)
             err, -EINVAL, GB_BLAME_CALLER,
             "toolchains are trees of this machine; a container shows its image's" GB_REMEDY
             "use --backend native, or an image that has what you need");
-    if (spec->layers && spec->layers->source)
-        return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
-                       "packages are for native boxes" GB_REMEDY
-                       "use --backend native, or an image that has them");
     if (NOT_OURS & ~spec->may_miss) {
         if (spec->ret_broken)
             *spec->ret_broken = WALL_USER_NS;
@@ -99,8 +96,8 @@ static int check_spec(const struct box_spec *spec, struct gb_err *err)
     return 0;
 }
 
-/* The container's PATH, as its image says it. */
-static char *path_of(const struct json_value *container)
+/* The PATH that its image says. */
+static const char *image_path(const struct json_value *container)
 {
     const struct json_value *env = json_path(container, "Config/Env");
 
@@ -108,9 +105,9 @@ static char *path_of(const struct json_value *container)
         const char *text = json_str(json_at(env, i), NULL);
 
         if (text && strncmp(text, "PATH=", 5) == 0 && text[5])
-            return strdup(text + 5);
+            return text + 5;
     }
-    return strdup(PATH_DEFAULT);
+    return PATH_DEFAULT;
 }
 
 static bool is_local(const struct engine *engine)
@@ -118,19 +115,17 @@ static bool is_local(const struct engine *engine)
     return engine_endpoint(engine)->socket[0];
 }
 
-static int look(struct box *box, struct docker *docker, struct gb_err *err)
+static int look(struct box *box, const struct box_spec *spec, struct docker *docker,
+                struct gb_err *err)
 {
     cleanup_json struct json_value *json = NULL;
     uint64_t pid = 0;
-    char *path;
     int r = container_inspect_json(docker->engine, docker->id, &json, err);
 
+    if (r == 0)
+        r = box_set_paths(box, spec, image_path(json), err);
     if (r < 0)
         return r;
-    path = path_of(json);
-    if (!path)
-        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for the PATH");
-    box_set_path(box, path);
     if (is_local(docker->engine) && json_u64(json_path(json, "State/Pid"), &pid))
         docker_groups_open((int64_t)pid, docker->id, &docker->groups);
     return 0;
@@ -176,12 +171,17 @@ static int start_container(struct docker *docker, const struct box_spec *spec, i
                            struct gb_err *err)
 {
     struct docker_glove glove;
+    struct docker_layers layers;
     struct attach_beat beat;
     int r = docker_glove_find(docker->engine, spec, &glove, err);
 
     docker_beat_init(&docker->beat, &beat);
     if (r == 0)
-        r = docker_create(docker->engine, spec, &glove, docker->id, &docker->missing, err);
+        r = docker_layers_find(docker->engine, spec, &layers, err);
+    if (r == 0)
+        r = docker_create(docker->engine, spec, &glove, &layers, docker->id, &docker->missing, err);
+    if (r == 0)
+        r = docker_layers_check(docker->engine, &layers, err);
     if (r == 0)
         r = check_missing(docker, spec, err);
     if (r == 0)
@@ -207,7 +207,7 @@ static int docker_start(struct box *box, const struct box_spec *spec, int *ret_l
     if (r == 0)
         r = start_container(docker, spec, &link_fd, err);
     if (r == 0)
-        r = look(box, docker, err);
+        r = look(box, spec, docker, err);
     if (r < 0)
         return r;
     engine_set_call_ms(docker->engine, END_MS);
@@ -461,9 +461,28 @@ static int docker_leave(struct box *box)
 static int docker_sweep_all(const struct box_spec *spec, size_t *ret_n, struct gb_err *err)
 {
     cleanup_engine struct engine *engine = NULL;
+    size_t n_layers;
     int r = engine_for(spec, &engine, err);
 
-    return r < 0 ? r : docker_sweep(engine, spec->run_dir, ret_n, err);
+    if (r == 0)
+        r = docker_sweep(engine, spec->run_dir, ret_n, err);
+    return r < 0 ? r : docker_layers_prune(engine, &n_layers, err);
+}
+
+static int docker_image_id(const struct box_spec *spec, char ret[static BOX_IMAGE_ID_SIZE],
+                           struct gb_err *err)
+{
+    cleanup_engine struct engine *engine = NULL;
+    cleanup_images_config struct images_config config = { 0 };
+    int r = check_spec(spec, err);
+
+    if (r == 0)
+        r = engine_for(spec, &engine, err);
+    if (r == 0)
+        r = images_inspect(engine, spec->image, &config, err);
+    if (r == 0)
+        (void)snprintf(ret, BOX_IMAGE_ID_SIZE, "%s", config.id);
+    return r;
 }
 
 static const char *const disks[] = { BOX_WORKSPACE, "/tmp", NULL };
@@ -476,11 +495,13 @@ const struct box_ops box_docker = {
     .shares_ids = true,
     .is_held = true,
     .carries = true,
+    .has_layers = true,
     .has_bridge = true,
     .beats = true,
     .disks = disks,
     .probe = docker_probe,
     .sweep = docker_sweep_all,
+    .image_id = docker_image_id,
     .start = docker_start,
     .lost = docker_lost,
     .run_open = docker_run_open,

@@ -39,11 +39,37 @@ struct docker_glove {
 int docker_glove_find(struct engine *engine, const struct box_spec *spec, struct docker_glove *ret,
                       struct gb_err *err);
 
+/* ---- layers: trees of this machine as volumes of the engine -----------------------------------
+ */
+
+#define DOCKER_VOLUME_SIZE 128
+#define DOCKER_LAYERS_MAX  8
+
+/* The volumes of a spec's layers, in their order. */
+struct docker_layers {
+    char volumes[DOCKER_LAYERS_MAX][DOCKER_VOLUME_SIZE];
+    size_t n;
+};
+
+/* There and complete on return. */
+int docker_layers_find(struct engine *engine, const struct box_spec *box, struct docker_layers *ret,
+                       struct gb_err *err);
+
+/* Are they still what they were?  Once a container has them nobody can remove them. */
+int docker_layers_check(struct engine *engine, const struct docker_layers *layers,
+                        struct gb_err *err);
+
+/* Removes those that no container has; how many in *ret_n.  The next box that wants one fills it
+ * again. */
+int docker_layers_prune(struct engine *engine, size_t *ret_n, struct gb_err *err);
+
+/* ---- containers ------------------------------------------------------------------------------ */
+
 /* Makes the container; it is not started.  Walls of which the engine says that it cannot build them
  * in *ret_missing. */
 int docker_create(struct engine *engine, const struct box_spec *spec,
-                  const struct docker_glove *glove, char *ret_id, wall_set *ret_missing,
-                  struct gb_err *err);
+                  const struct docker_glove *glove, const struct docker_layers *layers,
+                  char *ret_id, wall_set *ret_missing, struct gb_err *err);
 
 /* The walls that are missing by the lines of container_create(). */
 wall_set docker_missing_of(const char *warnings);

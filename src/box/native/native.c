@@ -31,10 +31,9 @@
 #include "box/native/usage.h"
 #include "wire/msg.h"
 
-#define PATH_TEXT_MAX (64 << 10)
-#define ROOT_STRIDE   65536u
-#define ROOT_SLOTS    4096u
-#define USER_STRIDE   3u
+#define ROOT_STRIDE 65536u
+#define ROOT_SLOTS  4096u
+#define USER_STRIDE 3u
 
 #define PLAN_MAX (1 << 20)
 
@@ -253,38 +252,21 @@ static int start_with(struct box *box, const struct box_spec *spec, struct plan_
     return r;
 }
 
-/* Programs of layers come first, then those of toolchains. */
-static int set_paths(struct box *box, const struct box_spec *spec, struct gb_err *err)
-{
-    cleanup_free char *usual = toolchains_path(spec->toolchains);
-    cleanup_buf struct buf path = BUF_INIT(PATH_TEXT_MAX);
-    cleanup_buf struct buf python = BUF_INIT(PATH_TEXT_MAX);
-
-    for (const struct box_layer *layer = spec->layers; layer && layer->source; layer++) {
-        if (layer->bin)
-            (void)buf_printf(&path, "%s:", layer->bin);
-        if (layer->python)
-            (void)buf_printf(&python, "%s%s", python.len ? ":" : "", layer->python);
-    }
-    (void)buf_puts(&path, usual ? usual : "");
-    if (!usual || buf_error(&path) < 0 || buf_error(&python) < 0)
-        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for the PATH");
-    box_set_path(box, buf_take(&path));
-    box_set_python_path(box, python.len ? buf_take(&python) : NULL);
-    return 0;
-}
-
 static int native_start(struct box *box, const struct box_spec *spec, int *ret_link_fd,
                         struct gb_err *err)
 {
     struct native *native = box_state(box);
+    cleanup_free char *usual = NULL;
     struct plan_facts facts = { 0 };
     int r;
 
     native->spawn = (struct spawn)SPAWN_INIT;
     r = start_with(box, spec, &facts, ret_link_fd, err);
     plan_facts_clear(&facts);
-    return r < 0 ? r : set_paths(box, spec, err);
+    if (r < 0)
+        return r;
+    usual = toolchains_path(spec->toolchains);
+    return box_set_paths(box, spec, usual, err);
 }
 
 static int native_lost(struct box *box, const struct box_spec *spec, struct gb_err *err)
