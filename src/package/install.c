@@ -441,7 +441,7 @@ static int tell_failure(struct installation *in, const struct diagnosis *why, st
 static int run_installer(struct installation *in, struct gb_err *err)
 {
     const char *argv[40];
-    struct box_run_end end;
+    struct box_run_end end = { 0 };
     size_t n = 0;
     int r;
 
@@ -475,7 +475,7 @@ static int run_installer(struct installation *in, struct gb_err *err)
  * the disk. */
 static int run_finish(struct installation *in, struct gb_err *err)
 {
-    struct box_run_end end;
+    struct box_run_end end = { 0 };
     int r = run(in, kinds[in->kind].finish, NULL, &end, err);
 
     if (r < 0)
