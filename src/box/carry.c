@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/host_name.h"
 #include "box/link.h"
 #include "box/tie.h"
 #include "egress/own.h"
@@ -170,30 +171,11 @@ static enum net_answer take_one(struct conn *conn)
 
 /* ---- dialling ------------------------------------------------------------------------------- */
 
-static socklen_t sockaddr_of(const struct net_address *address, uint16_t port,
-                             struct sockaddr_storage *ret)
-{
-    struct sockaddr_in *in = (void *)ret;
-    struct sockaddr_in6 *in6 = (void *)ret;
-
-    *ret = (struct sockaddr_storage){ 0 };
-    if (net_address_is_v4(address)) {
-        in->sin_family = AF_INET;
-        in->sin_port = htons(port);
-        memcpy(&in->sin_addr, address->bytes + 12, sizeof(in->sin_addr));
-        return sizeof(*in);
-    }
-    in6->sin6_family = AF_INET6;
-    in6->sin6_port = htons(port);
-    memcpy(&in6->sin6_addr, address->bytes, sizeof(in6->sin6_addr));
-    return sizeof(*in6);
-}
-
 /* -EINPROGRESS, or why not. */
 static int dial(struct conn *conn)
 {
     struct sockaddr_storage to;
-    socklen_t len = sockaddr_of(&conn->addresses[conn->at], conn->port, &to);
+    socklen_t len = net_address_socket(&conn->addresses[conn->at], conn->port, &to);
     int attempts = SYN_ATTEMPTS;
     int on = 1;
 
@@ -210,7 +192,7 @@ static bool is_own(const struct conn *conn)
 {
     const struct net_address *address = &conn->addresses[conn->at];
     struct sockaddr_storage to;
-    socklen_t len = sockaddr_of(address, conn->port, &to);
+    socklen_t len = net_address_socket(address, conn->port, &to);
 
     return !net_lists(conn->carry->spec.policy, address, conn->port) && net_is_own(&to, len);
 }
@@ -337,7 +319,7 @@ static struct conn *conn_new(struct carry *carry, uint32_t ask)
 
 static bool take_name(struct conn *conn, const char *name)
 {
-    return net_name_clean(name, strlen(name), conn->name);
+    return host_name_clean(name, strlen(name), conn->name);
 }
 
 static void on_lookup(struct carry *carry, const struct msg_lookup *msg, struct conn *conn)

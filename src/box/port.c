@@ -2,7 +2,6 @@
 /* box/port.c - ports of the host that lead to ports of a box: what people write, and listening. */
 #include "box/port.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/num.h"
+#include "egress/address.h"
 
 #define LOOPBACK "127.0.0.1"
 
@@ -21,8 +21,14 @@
 
 /* ---- what people write ---------------------------------------------------------------------- */
 
-static int no_port(const char *text, struct gb_err *err)
+static int no_port(const char *text, int why, struct gb_err *err)
 {
+    if (why == -EPERM)
+        return gb_fail(err, why, GB_BLAME_CALLER,
+                       "'%.80s' is not this machine's own loopback" GB_REMEDY
+                       "leave the address out, 127.0.0.1 is meant; whom others are to reach gets "
+                       "a reverse proxy of your own before it",
+                       text);
     return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
                    "'%.80s' is no port of this machine and one of the box" GB_REMEDY
                    "such as 8080:3000, 0:3000 for any that is free, or 127.0.0.1:8080:3000",
@@ -44,11 +50,12 @@ static int parse_number(const char *text, size_t len, uint64_t least, uint16_t *
     return 0;
 }
 
-/* What stands before the two numbers: nothing, "ADDRESS:" or "[ADDRESS]:". */
+/* What stands before the two numbers: nothing, "ADDRESS:" or "[ADDRESS]:".  -EPERM: an address that
+ * others can reach. */
 static int parse_ip(const char *text, size_t len, char ret[static INET6_ADDRSTRLEN])
 {
     bool is_six = len > 2 && text[0] == '[' && text[len - 1] == ']';
-    struct in6_addr address;
+    struct net_address address;
 
     if (is_six) {
         text++;
@@ -58,7 +65,9 @@ static int parse_ip(const char *text, size_t len, char ret[static INET6_ADDRSTRL
         return -EINVAL;
     memcpy(ret, text, len);
     ret[len] = '\0';
-    return inet_pton(is_six ? AF_INET6 : AF_INET, ret, &address) == 1 ? 0 : -EINVAL;
+    if (!net_address_parse(ret, &address) || !strchr(ret, ':') == is_six)
+        return -EINVAL;
+    return net_address_is_loopback(&address) ? 0 : -EPERM;
 }
 
 static int parse(const char *text, size_t len, struct port *ret)
@@ -79,7 +88,9 @@ static int parse(const char *text, size_t len, struct port *ret)
 
 int port_parse(const char *text, struct port *ret, struct gb_err *err)
 {
-    return parse(text, strlen(text), ret) < 0 ? no_port(text, err) : 0;
+    int r = parse(text, strlen(text), ret);
+
+    return r < 0 ? no_port(text, r, err) : 0;
 }
 
 int port_parse_list(const char *text, struct port ret[static BOX_PORTS_MAX], size_t *ret_n,
@@ -89,9 +100,10 @@ int port_parse_list(const char *text, struct port ret[static BOX_PORTS_MAX], siz
 
     while (*text) {
         size_t len = strcspn(text, ",");
+        int r = n == BOX_PORTS_MAX ? -EINVAL : parse(text, len, &ret[n]);
 
-        if (n == BOX_PORTS_MAX || parse(text, len, &ret[n]) < 0)
-            return no_port(text, err);
+        if (r < 0)
+            return no_port(text, r, err);
         n++;
         text += len + (text[len] == ',');
     }
@@ -109,30 +121,18 @@ void port_put(const struct port *port, struct buf *ret)
 
 /* ---- listening ------------------------------------------------------------------------------ */
 
-static socklen_t address_of(const struct port *port, struct sockaddr_storage *ret)
-{
-    struct sockaddr_in *in = (void *)ret;
-    struct sockaddr_in6 *in6 = (void *)ret;
-
-    *ret = (struct sockaddr_storage){ 0 };
-    if (inet_pton(AF_INET, port->ip, &in->sin_addr) == 1) {
-        in->sin_family = AF_INET;
-        in->sin_port = htons(port->host);
-        return sizeof(*in);
-    }
-    (void)inet_pton(AF_INET6, port->ip, &in6->sin6_addr);
-    in6->sin6_family = AF_INET6;
-    in6->sin6_port = htons(port->host);
-    return sizeof(*in6);
-}
-
 static int listen_at(struct port *port)
 {
+    struct net_address at;
     struct sockaddr_storage address;
-    socklen_t len = address_of(port, &address);
-    cleanup_close int fd = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    socklen_t len;
+    cleanup_close int fd = -1;
     int on = 1;
 
+    if (!net_address_parse(port->ip, &at))
+        return -EINVAL;
+    len = net_address_socket(&at, port->host, &address);
+    fd = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return -errno;
     (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));

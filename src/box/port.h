@@ -11,7 +11,7 @@ struct gb_err;
 
 #define BOX_PORTS_MAX 64
 
-/* "[HOST_IP:]HOST:BOX". */
+/* "[LOOPBACK_IP:]HOST:BOX". */
 struct port {
     char ip[INET6_ADDRSTRLEN]; /* of the host */
     uint16_t host;             /* 0: any that is free; port_listen() says which */
@@ -19,7 +19,9 @@ struct port {
     int fd; /* that listens, or -1 */
 };
 
-/* Reads one; without an address 127.0.0.1 is meant, one of IPv6 stands in brackets. */
+/* Reads one; without an address 127.0.0.1 is meant, ::1 stands in brackets.  -EPERM: an address
+ * that is not this machine's own loopback.  A box is not put before a network by a word on a
+ * command line. */
 int port_parse(const char *text, struct port *ret, struct gb_err *err);
 
 /* Binds and listens.  -EADDRINUSE and others name the port. */

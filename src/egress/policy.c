@@ -2,56 +2,18 @@
 /* egress/policy.c - what a box may reach: names, ports, addresses. */
 #include "egress/policy.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/host_name.h"
 #include "base/num.h"
 
-#define LABEL_MAX 63
-#define RULE_MAX  320
-#define V4_OFFSET 12
-#define V4_BITS   96
-
-static const uint8_t v4_head[V4_OFFSET] = { [10] = 0xff, [11] = 0xff };
+#define RULE_MAX 320
 
 /* ---- names ---------------------------------------------------------------------------------- */
-
-static bool is_name_byte(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
-}
-
-/* Of ASCII, whatever the locale is. */
-static char small(char c)
-{
-    if (c >= 'A' && c <= 'Z')
-        return (char)(c - 'A' + 'a');
-    return c;
-}
-
-bool net_name_clean(const char *name, size_t len, char ret[static NET_NAME_MAX + 1])
-{
-    size_t label = 0;
-
-    if (len > 0 && name[len - 1] == '.')
-        len--;
-    if (len == 0 || len > NET_NAME_MAX)
-        return false;
-    for (size_t i = 0; i < len; i++) {
-        char c = small(name[i]);
-
-        if (c == '.' ? label == 0 : !is_name_byte(c) || label == LABEL_MAX)
-            return false;
-        label = c == '.' ? 0 : label + 1;
-        ret[i] = c;
-    }
-    ret[len] = '\0';
-    return label > 0;
-}
 
 /* A last label of digits makes a name that some resolvers take for an address: "127.1",
  * "2130706433", "0x7f.1". */
@@ -72,94 +34,6 @@ static bool is_below(const char *name, const char *parent)
 
     return len > parent_len + 1 && name[len - parent_len - 1] == '.' &&
            strcmp(name + len - parent_len, parent) == 0;
-}
-
-/* ---- addresses ------------------------------------------------------------------------------ */
-
-void net_address_of_v4(uint32_t number, struct net_address *ret)
-{
-    memcpy(ret->bytes, v4_head, sizeof(v4_head));
-    for (size_t i = 0; i < 4; i++)
-        ret->bytes[V4_OFFSET + i] = (uint8_t)(number >> (24 - 8 * i));
-}
-
-bool net_address_is_v4(const struct net_address *address)
-{
-    return memcmp(address->bytes, v4_head, sizeof(v4_head)) == 0;
-}
-
-/* inet_pton() has none of inet_aton()'s other forms, but takes "::ffff:1.2.3.4": that is the IPv4
- * address, and is treated as one everywhere. */
-bool net_address_parse(const char *text, struct net_address *ret)
-{
-    memcpy(ret->bytes, v4_head, sizeof(v4_head));
-    return inet_pton(AF_INET, text, ret->bytes + V4_OFFSET) == 1 ||
-           inet_pton(AF_INET6, text, ret->bytes) == 1;
-}
-
-const char *net_address_text(const struct net_address *address,
-                             char text[static NET_ADDRESS_TEXT_MAX])
-{
-    bool is_v4 = net_address_is_v4(address);
-
-    return inet_ntop(is_v4 ? AF_INET : AF_INET6, address->bytes + (is_v4 ? V4_OFFSET : 0), text,
-                     NET_ADDRESS_TEXT_MAX);
-}
-
-static bool is_in(const struct net_address *address, const struct net_address *range, unsigned bits)
-{
-    size_t whole = bits / 8;
-    unsigned rest = bits % 8;
-
-    return memcmp(address->bytes, range->bytes, whole) == 0 &&
-           (rest == 0 || (address->bytes[whole] ^ range->bytes[whole]) >> (8 - rest) == 0);
-}
-
-/* "10.0.0.0/8", "::1"; -EINVAL also for a range with bits behind its length. */
-static int parse_range(const char *text, struct net_address *ret, unsigned *ret_bits)
-{
-    char head[RULE_MAX];
-    const char *slash = strchr(text, '/');
-    size_t len = slash ? (size_t)(slash - text) : strlen(text);
-    uint64_t bits = 128;
-    bool is_v4;
-
-    if (len >= sizeof(head))
-        return -EINVAL;
-    memcpy(head, text, len);
-    head[len] = '\0';
-    if (!net_address_parse(head, ret))
-        return -EINVAL;
-    is_v4 = net_address_is_v4(ret) && !strchr(head, ':');
-    if (slash && num_parse_u64(slash + 1, 0, is_v4 ? 32 : 128, &bits) < 0)
-        return -EINVAL;
-    *ret_bits = (unsigned)bits + (is_v4 && slash ? V4_BITS : 0);
-    for (unsigned i = *ret_bits; i < 128; i++)
-        if (ret->bytes[i / 8] >> (7 - i % 8) & 1)
-            return -EINVAL;
-    return 0;
-}
-
-/* What the world's routers do not carry, or what leads somewhere else than it says. */
-static const char *const not_public[] = {
-    "0.0.0.0/8",     "10.0.0.0/8",      "100.64.0.0/10",  "127.0.0.0/8",    "169.254.0.0/16",
-    "172.16.0.0/12", "192.0.0.0/24",    "192.0.2.0/24",   "192.88.99.0/24", "192.168.0.0/16",
-    "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4",    "240.0.0.0/4",
-    "::/96",         "64:ff9b::/96",    "64:ff9b:1::/48", "100::/64",       "2001::/23",
-    "2001:db8::/32", "2002::/16",       "3fff::/20",      "5f00::/16",      "fc00::/7",
-    "fe80::/10",     "fec0::/10",       "ff00::/8",
-};
-
-static bool is_public(const struct net_address *address)
-{
-    for (size_t i = 0; i < N_ELEMENTS(not_public); i++) {
-        struct net_address range;
-        unsigned bits;
-
-        if (parse_range(not_public[i], &range, &bits) < 0 || is_in(address, &range, bits))
-            return false;
-    }
-    return true;
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */
@@ -210,7 +84,7 @@ int net_rule_parse(const char *text, struct net_rule *ret, struct gb_err *err)
     *ret = (struct net_rule){ 0 };
     if (split_port(copy, &host, &ret->port) < 0)
         return fail_rule(err, text, "has no port from 1 to 65535 behind its colon");
-    if (parse_range(host, &ret->address, &ret->bits) == 0) {
+    if (net_range_parse(host, &ret->address, &ret->bits) == 0) {
         ret->kind = NET_RULE_RANGE;
         return 0;
     }
@@ -218,7 +92,7 @@ int net_rule_parse(const char *text, struct net_rule *ret, struct gb_err *err)
         return fail_rule(err, text, "is no range of addresses: 10.1.0.0/16 is one");
     ret->kind = strncmp(host, "*.", 2) == 0 ? NET_RULE_BELOW : NET_RULE_NAME;
     name = ret->kind == NET_RULE_BELOW ? host + 2 : host;
-    if (!net_name_clean(name, strlen(name), ret->name) || looks_like_address(ret->name))
+    if (!host_name_clean(name, strlen(name), ret->name) || looks_like_address(ret->name))
         return fail_rule(err, text, "is neither a name nor an address");
     /* "host", "all", "ful": words that somebody took for one of ours. */
     if (ret->kind == NET_RULE_NAME && !strchr(ret->name, '.') && ret->port == 0)
@@ -331,7 +205,7 @@ bool net_lists(const struct net_policy *policy, const struct net_address *addres
     for (size_t i = 0; i < policy->n_rules; i++) {
         const struct net_rule *rule = &policy->rules[i];
 
-        if (rule->kind == NET_RULE_RANGE && is_in(address, &rule->address, rule->bits) &&
+        if (rule->kind == NET_RULE_RANGE && net_range_has(&rule->address, rule->bits, address) &&
             (rule->port == 0 || rule->port == port))
             return true;
     }
@@ -347,7 +221,7 @@ enum net_answer net_may_dial(const struct net_policy *policy, const char *name,
         return NET_NOT_LISTED;
     if (net_lists(policy, address, port))
         return NET_YES;
-    if (!is_public(address))
+    if (!net_address_is_public(address))
         return NET_NOT_PUBLIC;
     return name || policy->mode == NET_FULL ? NET_YES : NET_NOT_LISTED;
 }

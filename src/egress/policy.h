@@ -19,15 +19,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/host_name.h"
+#include "egress/address.h"
+
 struct gb_err;
 
-#define NET_NAME_MAX  253
+#define NET_NAME_MAX  HOST_NAME_LEN_MAX
 #define NET_RULES_MAX 256
-
-/* Of an IPv4 address the last four bytes; the others are those of ::ffff:0:0/96. */
-struct net_address {
-    uint8_t bytes[16];
-};
 
 enum net_rule_kind {
     NET_RULE_NAME,
@@ -86,10 +84,6 @@ enum net_answer {
 /* "not listed", for the audit log and for people. */
 const char *net_answer_text(enum net_answer answer);
 
-/* A name as the rules have it: small letters, no dot at the end.  false: it is none (empty labels,
- * labels over 63 bytes, bytes other than letters, digits, '-' and '_', a NUL inside). */
-bool net_name_clean(const char *name, size_t len, char ret[static NET_NAME_MAX + 1]);
-
 /* May this name (clean) be looked up at all?  On some port, then. */
 enum net_answer net_may_ask(const struct net_policy *policy, const char *name);
 
@@ -103,13 +97,3 @@ enum net_answer net_may_dial(const struct net_policy *policy, const char *name,
 
 /* Does a rule list this address itself, or a range that it is in? */
 bool net_lists(const struct net_policy *policy, const struct net_address *address, uint16_t port);
-
-/* Addresses from text, in the one form that everybody reads alike: "192.0.2.1" with four decimal
- * numbers without leading zeros, "2001:db8::1". */
-bool net_address_parse(const char *text, struct net_address *ret);
-void net_address_of_v4(uint32_t number, struct net_address *ret); /* most significant byte first */
-bool net_address_is_v4(const struct net_address *address);
-
-#define NET_ADDRESS_TEXT_MAX 48
-const char *net_address_text(const struct net_address *address,
-                             char text[static NET_ADDRESS_TEXT_MAX]);

@@ -5,8 +5,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/host_name.h"
+
 #define HEAD_SIZE  12
-#define LABEL_MAX  63
 #define TYPE_A     1
 #define CLASS_IN   1
 #define TTL_S      30
@@ -29,15 +30,6 @@ static void put_u16(uint8_t *at, unsigned value)
     at[1] = (uint8_t)value;
 }
 
-static char clean_byte(uint8_t byte)
-{
-    char c = (char)(byte >= 'A' && byte <= 'Z' ? byte | 0x20 : byte);
-
-    if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_')
-        return c;
-    return '\0';
-}
-
 /* Reads labels up to the empty one.  *ret_len is behind it; DNS_NO_NAME for a name that no host can
  * have, whose labels are passed over all the same; DNS_FORMAT where there are none. */
 static int read_name(const uint8_t *bytes, size_t len, size_t *ret_len, char *name)
@@ -49,10 +41,10 @@ static int read_name(const uint8_t *bytes, size_t len, size_t *ret_len, char *na
     while (at < len && bytes[at] != 0) {
         size_t label = bytes[at++];
 
-        if (label > LABEL_MAX || at + label >= len || n + label + 1 > DNS_NAME_MAX + 1)
+        if (label > HOST_NAME_LABEL_MAX || at + label >= len || n + label + 1 > DNS_NAME_MAX + 1)
             return DNS_FORMAT;
         for (size_t i = 0; i < label; i++) {
-            name[n] = clean_byte(bytes[at + i]);
+            name[n] = host_name_byte((char)bytes[at + i]);
             if (!name[n++])
                 code = DNS_NO_NAME;
         }

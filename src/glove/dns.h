@@ -10,7 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define DNS_NAME_MAX   253
+#include "base/host_name.h"
+
+#define DNS_NAME_MAX   HOST_NAME_LEN_MAX
 #define DNS_ANSWER_MAX 512
 
 /* What a message can be answered with, besides an address. */

@@ -6,40 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LABEL_MAX  63
+#include "base/host_name.h"
+
 #define PORT_CHARS 5
-
-static char small(char c)
-{
-    if (c >= 'A' && c <= 'Z')
-        return (char)(c - 'A' + 'a');
-    return c;
-}
-
-static bool is_name_byte(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
-}
-
-static bool clean_name(const char *text, size_t len, char ret[static DNS_NAME_MAX + 1])
-{
-    size_t label = 0;
-
-    if (len > 0 && text[len - 1] == '.')
-        len--;
-    if (len == 0 || len > DNS_NAME_MAX)
-        return false;
-    for (size_t i = 0; i < len; i++) {
-        char c = small(text[i]);
-
-        if (c == '.' ? label == 0 : !is_name_byte(c) || label == LABEL_MAX)
-            return false;
-        label = c == '.' ? 0 : label + 1;
-        ret[i] = c;
-    }
-    ret[len] = '\0';
-    return label > 0;
-}
 
 /* RFC 6761: every name below localhost is this machine. */
 static bool is_localhost(const char *name)
@@ -57,7 +26,7 @@ enum target_answer target_host(const char *text, size_t len, struct proxy_target
     struct in_addr address;
 
     ret->address = 0;
-    if (!clean_name(text, len, ret->name)) {
+    if (!host_name_clean(text, len, ret->name)) {
         ret->name[0] = '\0';
         return TARGET_NONE;
     }

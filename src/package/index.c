@@ -111,7 +111,7 @@ static int take_host(const struct parts *parts, struct index_url *url, struct gb
 
     if (len && parts->host[0] == '[')
         return refuse("boxes have no IPv6", err);
-    if (!net_name_clean(parts->host, host_len, url->host))
+    if (!host_name_clean(parts->host, host_len, url->host))
         return refuse("its host has no name", err);
     if (colon && len - host_len - 1 < sizeof(port)) {
         memcpy(port, colon + 1, len - host_len - 1);

@@ -139,6 +139,13 @@ def test_what_is_no_port_makes_no_box(port):
     assert kept.listed() == [] and kept.keepers() == []
 
 
+@pytest.mark.parametrize("ip", ["0.0.0.0", "[::]", "192.0.2.1", "[2001:db8::1]"])
+def test_no_port_is_open_to_others(ip):
+    done = kept.call("create", f"--port={ip}:0:3000")
+    assert done.returncode == 2 and b"loopback" in done.err and b"reverse proxy" in done.err, done
+    assert done.err.count(b"\n") == 2 and kept.listed() == [] and kept.keepers() == []
+
+
 def test_a_port_in_use_makes_no_box():
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

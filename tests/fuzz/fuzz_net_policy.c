@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         must(err.msg[0] && !policy.rules);
         return 0;
     }
-    if (net_name_clean(nul + 1, (size_t)(text + size - nul - 1), name)) {
+    if (host_name_clean(nul + 1, (size_t)(text + size - nul - 1), name)) {
         if (net_may_reach(&policy, name, 443) == NET_YES)
             must(net_may_ask(&policy, name) == NET_YES);
         must(policy.mode != NET_NONE || net_may_ask(&policy, name) == NET_NO_NETWORK);

@@ -135,7 +135,31 @@ static void test_what_is_no_public_address_is_never_dialled_by_its_name(void **s
         "2001:db8::1",
         "fc00::1",
         "64:ff9b:1::1",
+        "64:ff9b:1:ffff:ffff:ffff:ffff:ffff",
+        "64:ff9b::169.254.169.254",
         "100::1",
+        "100:0:0:1::1",
+        /* SIIT, by which translators of the host carry IPv4. */
+        "::ffff:0:127.0.0.1",
+        "::ffff:0:169.254.169.254",
+        "::ffff:0:a00:1",
+        /* Given out to nobody. */
+        "1fff:ffff::1",
+        "4000::1",
+        "8000::1",
+        "::2:0:0:0",
+        "2001:0:4136:e378:8000:63bf:3fff:fdd2",
+        "2001:1ff:ffff::1",
+        "2001:20::1",
+        "2002:a9fe:a9fe::1",
+        "3fff::1",
+        "3fff:fff::1",
+        "5f00::1",
+        "fec0::1",
+        "febf::1",
+        "ff0e::1",
+        "168.63.129.16",
+        "192.88.99.1",
     };
 
     (void)state;
@@ -148,12 +172,13 @@ static void test_what_is_no_public_address_is_never_dialled_by_its_name(void **s
 
 static void test_public_addresses_are(void **state)
 {
-    static const char *const addresses[] = { "1.1.1.1",        "9.255.255.255", "11.0.0.0",
-                                             "100.63.255.255", "100.128.0.0",   "126.1.1.1",
-                                             "128.0.0.1",      "169.253.1.1",   "172.15.255.255",
-                                             "172.32.0.0",     "192.167.1.1",   "198.17.1.1",
-                                             "198.20.0.0",     "223.255.255.1", "2606:4700::1111",
-                                             "2a00::1",        "2003::1" };
+    static const char *const addresses[] = {
+        "1.1.1.1",     "9.255.255.255", "11.0.0.0",       "100.63.255.255", "100.128.0.0",
+        "126.1.1.1",   "128.0.0.1",     "169.253.1.1",    "172.15.255.255", "172.32.0.0",
+        "192.167.1.1", "198.17.1.1",    "198.20.0.0",     "223.255.255.1",  "2606:4700::1111",
+        "2a00::1",     "2003::1",       "168.63.129.15",  "168.63.129.17",  "2001:200::1",
+        "2001:db7::1", "3ffe::1",       "2620:4f:8000::1"
+    };
 
     (void)state;
     for (size_t i = 0; i < N_ELEMENTS(addresses); i++) {
@@ -242,20 +267,20 @@ static void test_names_are_clean_or_none(void **state)
     char longest[NET_NAME_MAX + 2];
 
     (void)state;
-    assert_true(net_name_clean("WWW.Example.org.", 16, name));
+    assert_true(host_name_clean("WWW.Example.org.", 16, name));
     assert_string_equal(name, "www.example.org");
-    assert_true(net_name_clean("_srv._tcp.a-b.org", 17, name));
-    assert_false(net_name_clean("a\0b.org", 7, name));
-    assert_false(net_name_clean("a.org..", 7, name));
-    assert_false(net_name_clean(".", 1, name));
-    assert_false(net_name_clean("", 0, name));
+    assert_true(host_name_clean("_srv._tcp.a-b.org", 17, name));
+    assert_false(host_name_clean("a\0b.org", 7, name));
+    assert_false(host_name_clean("a.org..", 7, name));
+    assert_false(host_name_clean(".", 1, name));
+    assert_false(host_name_clean("", 0, name));
     memset(longest, 'a', sizeof(longest));
-    assert_false(net_name_clean(longest, 64, name));
-    assert_true(net_name_clean(longest, 63, name));
+    assert_false(host_name_clean(longest, 64, name));
+    assert_true(host_name_clean(longest, 63, name));
     for (size_t i = 50; i < sizeof(longest); i += 50)
         longest[i] = '.';
-    assert_true(net_name_clean(longest, NET_NAME_MAX, name));
-    assert_false(net_name_clean(longest, NET_NAME_MAX + 1, name));
+    assert_true(host_name_clean(longest, NET_NAME_MAX, name));
+    assert_false(host_name_clean(longest, NET_NAME_MAX + 1, name));
 }
 
 static bool covered(const char *text, const char *wanted)

@@ -23,7 +23,8 @@ static void a_port_is_read_and_written(void **state)
     } rows[] = {
         { "8080:3000", "127.0.0.1", 8080, 3000, "127.0.0.1:8080:3000" },
         { "0:1", "127.0.0.1", 0, 1, "127.0.0.1:0:1" },
-        { "0.0.0.0:65535:65535", "0.0.0.0", 65535, 65535, "0.0.0.0:65535:65535" },
+        { "127.255.255.254:65535:65535", "127.255.255.254", 65535, 65535,
+          "127.255.255.254:65535:65535" },
         { "[::1]:80:81", "::1", 80, 81, "[::1]:80:81" },
     };
 
@@ -78,6 +79,26 @@ static void what_is_no_port_is_refused(void **state)
         if (port_parse(texts[i], &port, &err) == 0)
             fail_msg("'%s' is taken for a port", texts[i]);
         assert_int_equal(err.blame, GB_BLAME_CALLER);
+    }
+}
+
+/* One that others can reach, or could some day. */
+static void only_loopback_is_listened_on(void **state)
+{
+    static const char *const texts[] = {
+        "0.0.0.0:8080:3000",   "192.168.1.2:0:1", "8.8.8.8:1:2",
+        "126.255.255.255:1:2", "128.0.0.1:1:2",   "[::]:1:2",
+        "[::2]:1:2",           "[fe80::1]:1:2",   "[2001:db8::1]:1:2",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < N_ELEMENTS(texts); i++) {
+        struct gb_err err = { 0 };
+        struct port port;
+
+        assert_int_equal(port_parse(texts[i], &port, &err), -EPERM);
+        assert_non_null(strstr(err.msg, "loopback"));
+        assert_non_null(strstr(err.msg, "reverse proxy"));
     }
 }
 
@@ -353,6 +374,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_port_is_read_and_written),
         cmocka_unit_test(what_is_no_port_is_refused),
+        cmocka_unit_test(only_loopback_is_listened_on),
         cmocka_unit_test(a_list_is_what_was_written),
         cmocka_unit_test(a_port_in_use_says_so),
         cmocka_unit_test(a_connection_is_carried_both_ways),
