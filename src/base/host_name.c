@@ -23,7 +23,9 @@ bool host_name_clean(const char *name, size_t len, char ret[static HOST_NAME_LEN
     for (size_t i = 0; i < len; i++) {
         bool is_dot = name[i] == '.';
 
-        ret[i] = is_dot ? '.' : host_name_byte(name[i]);
+        ret[i] = name[i];
+        if (!is_dot)
+            ret[i] = host_name_byte(name[i]);
         if (is_dot ? label == 0 : !ret[i] || label == HOST_NAME_LABEL_MAX)
             return false;
         label = is_dot ? 0 : label + 1;

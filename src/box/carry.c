@@ -18,6 +18,7 @@
 #include "base/host_name.h"
 #include "box/link.h"
 #include "box/tie.h"
+#include "egress/asked.h"
 #include "egress/own.h"
 #include "egress/resolve.h"
 #include "wire/msg.h"
@@ -56,6 +57,7 @@ struct carry {
     struct carry_spec spec;
     uint64_t connections; /* begun so far, whatever became of them */
     uint64_t bytes;       /* moved so far, both ways */
+    struct asked asked;   /* names that no rule lists by themselves */
     size_t n_resolves;    /* under way */
     struct conn conns[CARRY_CONNS_MAX];
     struct conn *polled[CARRY_CONNS_MAX]; /* whose each entry of the last poll is */
@@ -293,6 +295,33 @@ static void begin_resolve(struct conn *conn)
         carry->n_resolves++;
 }
 
+/* What a rule lists by itself says nothing when it is looked up, and the name of an address is
+ * asked of nobody.  Any other is a message to whoever serves the names below a star: there may be
+ * so many of them, and so long ones. */
+static enum net_answer may_tell_world(struct conn *conn)
+{
+    struct carry *carry = conn->carry;
+    uint64_t cap = carry->spec.caps.names;
+    struct net_address address;
+
+    if (net_lists_name(carry->spec.policy, conn->name) || resolve_address_of(conn->name, &address))
+        return NET_YES;
+    if (strlen(conn->name) > CARRY_NAME_MAX)
+        return NET_LONG_NAME;
+    return !cap || asked_take(&carry->asked, conn->name, cap) ? NET_YES : NET_OVER_NAMES;
+}
+
+/* Looks the name up, unless the answer of the rules or of the caps is no. */
+static void resolve_if(struct conn *conn, enum net_answer answer)
+{
+    if (answer == NET_YES)
+        answer = may_tell_world(conn);
+    if (answer != NET_YES)
+        refuse(conn, answer);
+    else
+        begin_resolve(conn);
+}
+
 /* Somebody's turn has come. */
 static void resolve_more(struct carry *carry)
 {
@@ -328,10 +357,7 @@ static void on_lookup(struct carry *carry, const struct msg_lookup *msg, struct 
         take_name(conn, msg->name) ? net_may_ask(carry->spec.policy, conn->name) : NET_NO_NAME;
 
     conn->is_lookup = true;
-    if (answer != NET_YES)
-        refuse(conn, answer);
-    else
-        begin_resolve(conn);
+    resolve_if(conn, answer);
 }
 
 /* 198.18.0.0/15 stands for names in a box, and only for those that were looked up there. */
@@ -360,10 +386,7 @@ static void on_connect(struct carry *carry, const struct msg_connect *msg, struc
     }
     answer = take_name(conn, msg->name) ? net_may_reach(carry->spec.policy, conn->name, conn->port)
                                         : NET_NO_NAME;
-    if (answer != NET_YES)
-        refuse(conn, answer);
-    else
-        begin_resolve(conn);
+    resolve_if(conn, answer);
 }
 
 static void on_hung_up(struct carry *carry, const struct msg_hung_up *msg)
@@ -500,5 +523,6 @@ void carry_free(struct carry *carry)
             conn_clear(&carry->conns[i]);
     }
     link_drop_side(carry->link, carry);
+    asked_clear(&carry->asked);
     free(carry);
 }

@@ -14,7 +14,8 @@
  *  2. Bytes that wait here for a slow server are bounded by the glove's credit, those for a slow
  *     program by the room of its channel.
  *  3. Every decision is told to note(), once.
- *  4. Look-ups under way are bounded; more wait for their turn.
+ *  4. Look-ups under way are bounded; more wait for their turn.  So is what they can tell the
+ * world: the number of different names that a box made up, and their length.
  */
 #pragma once
 
@@ -28,6 +29,9 @@ struct gb_err;
 struct link;
 
 #define CARRY_CONNS_MAX 256
+
+/* Bytes of a name that no rule lists by itself; the world's are shorter. */
+#define CARRY_NAME_MAX 128
 
 /* What was decided, and how it ended. */
 struct carry_note {
@@ -45,6 +49,7 @@ struct carry_note {
 struct carry_caps {
     uint64_t connections; /* begun, also those that cannot be reached */
     uint64_t bytes;       /* both ways together */
+    uint64_t names;       /* different ones that no rule lists by themselves (`full`, "*.x") */
 };
 
 struct carry_spec {

@@ -32,6 +32,7 @@ struct record {
     char *ports;
     uint64_t net_connections;
     uint64_t net_bytes;
+    uint64_t net_names;
     uint64_t created_ms;
     uint64_t ttl_ms;
     uint64_t landlock;
@@ -57,6 +58,7 @@ static const struct bind_field fields[] = {
     { "ports", BIND_STR, AT(ports) },
     { "net_connections", BIND_U64, AT(net_connections) },
     { "net_bytes", BIND_U64, AT(net_bytes) },
+    { "net_names", BIND_U64, AT(net_names) },
     { "created_ms", BIND_U64, AT(created_ms), BIND_REQUIRED },
     { "ttl_ms", BIND_U64, AT(ttl_ms), BIND_REQUIRED },
     { "landlock", BIND_U64, AT(landlock), BIND_REQUIRED },
@@ -87,6 +89,7 @@ static struct record record_of(const struct kept *kept, char *id, char *walls)
         .ports = kept->ports,
         .net_connections = kept->net_caps.connections,
         .net_bytes = kept->net_caps.bytes,
+        .net_names = kept->net_caps.names,
         .created_ms = kept->created_ms,
         .ttl_ms = kept->ttl_ms,
         .landlock = receipt->landlock,
@@ -183,7 +186,7 @@ int kept_record_read(const char *text, size_t len, struct kept *ret, struct gb_e
             .path = take_ptr(record.path),
             .python_path = take_ptr(record.python_path),
             .net_rules = take_ptr(record.net_rules),
-            .net_caps = { record.net_connections, record.net_bytes },
+            .net_caps = { record.net_connections, record.net_bytes, record.net_names },
             .ports = take_ptr(record.ports),
             .created_ms = record.created_ms,
             .ttl_ms = record.ttl_ms,

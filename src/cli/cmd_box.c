@@ -56,6 +56,7 @@ static const struct opt create_options[] = {
     { OPT_TEXT, "net", 0, AT(net), "RULES", "what it may reach: NAME[:PORT],… or full [none]" },
     { OPT_KEY, .key = KEY_NET_CONNECTIONS },
     { OPT_KEY, .key = KEY_NET_BYTES },
+    { OPT_KEY, .key = KEY_NET_NAMES },
     { OPT_LIST, "port", 'p', AT(ports), "[IP:]HOST:BOX", "lead a port of this machine to it" },
     { OPT_KEY, .key = KEY_BACKEND },
     { OPT_KEY, .key = KEY_IMAGE },

@@ -63,6 +63,7 @@ static const struct opt options[] = {
     PACKAGE_OPTIONS(struct given, packages),
     { OPT_KEY, .key = KEY_NET_CONNECTIONS },
     { OPT_KEY, .key = KEY_NET_BYTES },
+    { OPT_KEY, .key = KEY_NET_NAMES },
     { OPT_KEY, .key = KEY_BACKEND },
     { OPT_KEY, .key = KEY_IMAGE },
     { OPT_KEY, .key = KEY_DOCKER_RUNTIME },

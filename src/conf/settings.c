@@ -207,6 +207,7 @@ int settings_finish(struct settings *settings, struct gb_err *err)
     settings->backend = (enum backend_choice)set[KEY_BACKEND].value.number;
     settings->net_caps.connections = set[KEY_NET_CONNECTIONS].value.number;
     settings->net_caps.bytes = set[KEY_NET_BYTES].value.number;
+    settings->net_caps.names = set[KEY_NET_NAMES].value.number;
     settings->allow_missing = (wall_set)set[KEY_ALLOW_MISSING].value.number & ~require;
     settings->must_hold = WALLS_ALL & ~settings->allow_missing;
     settings->toolchains = (const char *const *)set[KEY_TOOLCHAINS].value.items;
@@ -327,7 +328,7 @@ int settings_check(const struct settings *settings, struct gb_err *err)
 
 int settings_check_net_flags(const struct settings *settings, bool has_net, struct gb_err *err)
 {
-    static const enum key_id caps[] = { KEY_NET_CONNECTIONS, KEY_NET_BYTES };
+    static const enum key_id caps[] = { KEY_NET_CONNECTIONS, KEY_NET_BYTES, KEY_NET_NAMES };
 
     for (size_t i = 0; !has_net && i < N_ELEMENTS(caps); i++)
         if (settings->set[caps[i]].origin.kind == ORIGIN_FLAG)

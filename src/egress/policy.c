@@ -163,6 +163,8 @@ const char *net_answer_text(enum net_answer answer)
         [NET_OWN] = "an address of this machine",
         [NET_OVER_CONNECTIONS] = "the box has had all its connections",
         [NET_OVER_BYTES] = "the box has had all its bytes",
+        [NET_OVER_NAMES] = "the box has had all its names",
+        [NET_LONG_NAME] = "too long for a name that no rule lists",
     };
 
     return texts[answer];
@@ -172,6 +174,14 @@ static bool names(const struct net_rule *rule, const char *name)
 {
     return (rule->kind == NET_RULE_NAME && strcmp(rule->name, name) == 0) ||
            (rule->kind == NET_RULE_BELOW && is_below(name, rule->name));
+}
+
+bool net_lists_name(const struct net_policy *policy, const char *name)
+{
+    for (size_t i = 0; i < policy->n_rules; i++)
+        if (policy->rules[i].kind == NET_RULE_NAME && strcmp(policy->rules[i].name, name) == 0)
+            return true;
+    return false;
 }
 
 /* port 0: any one will do. */

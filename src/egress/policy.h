@@ -78,6 +78,8 @@ enum net_answer {
     NET_OWN,              /* an address of this machine (egress/own.h), and no rule lists it */
     NET_OVER_CONNECTIONS, /* the box has made as many connections as it may */
     NET_OVER_BYTES,       /* the box has moved as much as it may */
+    NET_OVER_NAMES,       /* the box has had as many different names looked up as it may */
+    NET_LONG_NAME,        /* a longer name than may be looked up that no rule lists by itself */
     N_NET_ANSWERS,
 };
 
@@ -86,6 +88,9 @@ const char *net_answer_text(enum net_answer answer);
 
 /* May this name (clean) be looked up at all?  On some port, then. */
 enum net_answer net_may_ask(const struct net_policy *policy, const char *name);
+
+/* Does a rule list this name by itself, and not only one that it is below? */
+bool net_lists_name(const struct net_policy *policy, const char *name);
 
 /* May it be reached on this port? */
 enum net_answer net_may_reach(const struct net_policy *policy, const char *name, uint16_t port);

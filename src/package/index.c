@@ -193,14 +193,16 @@ int index_add_secret(struct package_index *index, const char *secret)
 /* Of "user:password" the password, of "token" the whole: as written, and as it is meant. */
 static int remember(struct package_index *index, const struct index_url *url)
 {
-    const char *user = strstr(url->whole, "://") + 3;
-    const char *end = user + strcspn(user, "/?#");
+    const char *user;
+    const char *end;
     cleanup_free char *text = NULL;
     char *secret;
     int r;
 
     if (!url->has_credentials)
         return 0;
+    user = strstr(url->whole, "://") + 3;
+    end = user + strcspn(user, "/?#");
     while (*end != '@')
         end--;
     text = text_copy(user, (size_t)(end - user));
@@ -218,7 +220,7 @@ static int remember(struct package_index *index, const struct index_url *url)
 
 int index_add_url(struct package_index *index, const char *text, struct gb_err *err)
 {
-    struct index_url url;
+    struct index_url url = { 0 };
     int r;
 
     if (index->n_urls == INDEX_URLS_MAX)
@@ -233,7 +235,7 @@ int index_add_url(struct package_index *index, const char *text, struct gb_err *
 
 int index_set_proxy(struct package_index *index, const char *text, struct gb_err *err)
 {
-    struct index_url url;
+    struct index_url url = { 0 };
     int r = index_url_parse(text, &url, err);
 
     if (r < 0)
@@ -274,7 +276,7 @@ static void host_in_box(const struct index_url *url, char ret[static NET_NAME_MA
 int index_url_in_box(const struct index_url *url, struct buf *ret)
 {
     char host[NET_NAME_MAX + 1];
-    struct parts parts;
+    struct parts parts = { 0 };
     int r = split(url->whole, &parts, NULL);
 
     if (r < 0)

@@ -275,7 +275,7 @@ def test_rules_that_make_no_sense_are_refused(run, rules):
 
 
 @pytest.mark.parametrize("words", [["exec"], ["box", "create"]])
-@pytest.mark.parametrize("cap", ["--net-connections=5", "--net-bytes=5m"])
+@pytest.mark.parametrize("cap", ["--net-connections=5", "--net-bytes=5m", "--net-names=5"])
 def test_a_cap_of_a_network_that_is_not_there_is_refused(words, cap):
     """It would bound nothing.  In the environment it waits for a network."""
     rest = ["--", "true"] if words == ["exec"] else []

@@ -21,6 +21,7 @@ PRIVATE = [
     "240.0.0.1", "255.255.255.255",
     "::1", "::", "::ffff:127.0.0.1", "::ffff:169.254.169.254", "::127.0.0.1", "64:ff9b::7f00:1", "64:ff9b:1::1", "2002:7f00:1::",
     "2001::1", "2001:db8::1", "fe80::1", "fec0::1", "fc00::1", "fd00:ec2::254", "ff02::1", "100::1", "5f00::1",
+    "168.63.129.16", "::ffff:0:127.0.0.1", "100:0:0:1::1", "4000::1", "3fff::1",
 ]
 
 # One connection for each name and port; what became of it.
@@ -184,6 +185,56 @@ def test_N03_a_port_that_is_not_listed_on_a_host_that_is(run, names, serve):
     done = run(names(table(["127.0.0.1"])), "n0.test:443,127.0.0.1", *python(
         CONNECT + PROXY + "print(tell('n0.test', 53), tell('n0.test', int(sys.argv[1])), tunnel(b'n0.test', 53))", server.port))
     assert done.document["stdout"] == "refused refused 403\n" and server.seen == 0, done
+
+
+LOOK_UP = """
+def look_up(name):
+    try:
+        return bool(socket.gethostbyname(name))
+    except OSError:
+        return False
+"""
+
+
+@pytest.mark.parametrize("rules", ["full", "*.leak.test"])
+def test_N03_names_that_a_program_makes_up_are_so_many_and_no_more(run, names, rules):
+    """What the rules allow without listing it is a message to whoever serves the names."""
+    server = names(lambda name, kind: ["93.184.215.14"] if kind == 1 else [])
+    done = run(server, rules, *python(
+        LOOK_UP + "import collections\n"
+        "got = [look_up(f'{i:060x}.leak.test') for i in range(60)]\n"
+        "print(got.index(False), sum(got), look_up('0' * 60 + '.leak.test'))"), options=["--net-names", "20"])
+    assert done.document["stdout"] == "20 20 True\n", done
+    asked = {name for name, _ in server.questions}
+    assert asked == {f"{i:060x}.leak.test" for i in range(20)}, len(asked)
+    over = [entry for entry in decisions(done) if entry[3] == "the box has had all its names"]
+    assert len(over) == 40 and not any(allowed for _, _, allowed, _ in over), done
+
+
+def test_N03_through_the_proxy_there_are_no_more(run, names):
+    server = names(lambda name, kind: None)
+    done = run(server, "full", *python(
+        PROXY + "print([tunnel(b'n%d.leak.test' % i, 443) for i in range(8)])"), options=["--net-names", "5"])
+    assert done.document["stdout"] == f"{['502'] * 5 + ['403'] * 3}\n", done
+    assert len({name for name, _ in server.questions}) == 5
+
+
+def test_N03_long_names_are_not_asked_of_the_world(run, names):
+    server = names(lambda name, kind: ["93.184.215.14"] if kind == 1 else [])
+    right, wrong = (".".join(["x" * 40] * 3 + ["y" * n]) for n in (5, 6))
+    done = run(server, f"full,{wrong}z", *python(
+        LOOK_UP + "print([look_up(name) for name in sys.argv[1:]])", right, wrong, f"{wrong}z"))
+    assert done.document["stdout"] == "[True, False, True]\n", done
+    assert {name for name, _ in server.questions} == {right, f"{wrong}z"}
+    assert (wrong, None, False, "too long for a name that no rule lists") in decisions(done)
+
+
+def test_N03_names_that_rules_list_are_not_counted(run, names):
+    server = names(lambda name, kind: ["93.184.215.14"] if kind == 1 else [])
+    listed = [f"n{i}.test" for i in range(5)]
+    done = run(server, ",".join(listed), *python(LOOK_UP + "print([look_up(name) for name in sys.argv[1:]])", *listed),
+               options=["--net-names", "1"])
+    assert done.document["stdout"] == f"{[True] * 5}\n", done
 
 
 # ---- N04: the proxy -----------------------------------------------------------------------------
