@@ -240,7 +240,8 @@ enum net_answer net_may_dial(const struct net_policy *policy, const char *name,
 
 bool net_rule_is_public(const struct net_rule *rule)
 {
-    return rule->kind != NET_RULE_RANGE || (rule->bits == 128 && is_public(&rule->address));
+    return rule->kind != NET_RULE_RANGE ||
+           (rule->bits == 128 && net_address_is_public(&rule->address));
 }
 
 static bool covers(const struct net_rule *wide, const struct net_rule *narrow)
@@ -249,7 +250,7 @@ static bool covers(const struct net_rule *wide, const struct net_rule *narrow)
         return false;
     if (narrow->kind == NET_RULE_RANGE)
         return wide->kind == NET_RULE_RANGE && wide->bits <= narrow->bits &&
-               is_in(&narrow->address, &wide->address, wide->bits);
+               net_range_has(&wide->address, wide->bits, &narrow->address);
     if (narrow->kind == NET_RULE_NAME)
         return names(wide, narrow->name);
     return wide->kind == NET_RULE_BELOW &&
