@@ -558,18 +558,20 @@ int install_run(const struct install_spec *spec, struct manifest *manifest, stru
 {
     struct installation *in = calloc(1, sizeof(*in));
     struct audit *audit = calloc(1, sizeof(*audit));
-    int r = in && audit ? 0 : no_memory(err);
+    int r;
 
-    if (r == 0) {
-        *in = (struct installation){
-            .spec = spec, .end = ret, .audit = audit, .kind = spec->set->kind
-        };
-        r = install_with(in, manifest, err);
-        for (size_t i = 0; i < in->n_env; i++) {
-            if (in->env_text[i].data)
-                explicit_bzero(in->env_text[i].data, in->env_text[i].len);
-            buf_clear(&in->env_text[i]);
-        }
+    if (!in || !audit) {
+        free(in);
+        free(audit);
+        return no_memory(err);
+    }
+    *in =
+        (struct installation){ .spec = spec, .end = ret, .audit = audit, .kind = spec->set->kind };
+    r = install_with(in, manifest, err);
+    for (size_t i = 0; i < in->n_env; i++) {
+        if (in->env_text[i].data)
+            explicit_bzero(in->env_text[i].data, in->env_text[i].len);
+        buf_clear(&in->env_text[i]);
     }
     free(in);
     free(audit);

@@ -91,7 +91,7 @@ static int write_runtime(const struct layer_order *order, char ret_runtime[stati
 {
     const struct box_ops *ops = box_backend(order->box->backend, err);
     char image[BOX_IMAGE_ID_SIZE];
-    struct stat st;
+    struct stat st = { 0 };
     int r;
 
     ret_runtime[0] = '\0';
