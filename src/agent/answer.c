@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/attempt.h"
 #include "agent/folder.h"
 #include "agent/state.h"
 #include "agent/tryout.h"
@@ -12,7 +13,6 @@
 #include "base/err.h"
 
 #define NAME_SIZE 64
-#define ANEW      0.6 /* the temperature of a program that came back */
 
 static void tell_ran(struct task *task, const struct agent_files *code, const struct judge_try *try)
 {
@@ -66,9 +66,11 @@ static int settle(struct task *task, struct agent_files *code, const struct judg
 }
 
 struct going {
+    struct task *task;
     struct agent_files code; /* of the last attempt */
     struct judge_try try;
     bool has_try;
+    bool is_done;
 };
 
 /* NULL: nothing. */
@@ -83,57 +85,45 @@ static const char *wrong_with(const struct judge_try *try)
     return memchr(try->out, '\0', try->out_len) ? "It printed NUL bytes: print text." : NULL;
 }
 
-static bool is_known(const struct going *going, const struct agent_files *code)
+static int write_once(void *user, bool is_anew, struct agent_files *ret, unsigned *ret_iteration,
+                      struct gb_err *err)
 {
-    return going->has_try && files_are_equal(&going->code, code);
-}
-
-static int write_once(struct task *task, const struct going *going, unsigned number, bool is_anew,
-                      struct agent_files *ret, unsigned *ret_iteration, struct gb_err *err)
-{
-    bool samples = task->models[ROLE_CODER].samples;
+    const struct going *going = user;
+    struct task *task = going->task;
     char name[NAME_SIZE];
     struct writing writing = {
         .name = name,
-        .prompt = is_anew && !samples ? "another_approach" : "answer",
+        .prompt = "answer",
         .diagnosis = going->has_try ? wrong_with(&going->try) : NULL,
-        .seed = number + (is_anew ? 1000 : 0),
-        .temperature = is_anew && samples ? ANEW : 0,
+        .seed = task->out->attempts,
         .present = going->has_try ? &going->code : NULL,
     };
 
-    (void)snprintf(name, sizeof(name), "step-%u/attempt-%u/code%s", task->step, number,
+    (void)snprintf(name, sizeof(name), "step-%u/attempt-%u/code%s", task->step, task->out->attempts,
                    is_anew ? "-anew" : "");
+    if (is_anew)
+        attempt_ask_anew(task, &writing);
     return write_code(task, &writing, ret, ret_iteration, err);
 }
 
-/* 1: another program than the one that failed.  0: there is none. */
-static int write_new(struct task *task, const struct going *going, unsigned number,
-                     struct agent_files *ret, unsigned *ret_iteration, struct gb_err *err)
+static int one_attempt(void *user, struct gb_err *err)
 {
-    int r = write_once(task, going, number, false, ret, ret_iteration, err);
-
-    if (r == 0 && is_known(going, ret)) {
-        task_note(task, "the same program as before: asked anew");
-        agent_files_clear(ret);
-        r = write_once(task, going, number, true, ret, ret_iteration, err);
-    }
-    return r < 0 ? r : !is_known(going, ret);
-}
-
-static int one_attempt(struct task *task, struct going *going, unsigned number, bool *is_done,
-                       struct gb_err *err)
-{
+    struct going *going = user;
+    struct task *task = going->task;
     cleanup_files struct agent_files code = { 0 };
     char name[NAME_SIZE];
     unsigned iteration;
     int r;
 
+    task->out->attempts++;
     task_tell_attempt(task, going->has_try ? wrong_with(&going->try) : "");
-    r = write_new(task, going, number, &code, &iteration, err);
+    r = attempt_new(task, write_once, going, &code, &iteration, err);
     if (r <= 0)
         return r;
-    (void)snprintf(name, sizeof(name), "step-%u/attempt-%u/run", task->step, number);
+    r = attempt_remember(task, &code, err);
+    if (r < 0)
+        return r;
+    (void)snprintf(name, sizeof(name), "step-%u/attempt-%u/run", task->step, task->out->attempts);
     judge_try_clear(&going->try);
     r = tryout(task, name, &code, NULL, &going->try, err);
     if (r < 0)
@@ -141,13 +131,25 @@ static int one_attempt(struct task *task, struct going *going, unsigned number, 
     going->has_try = true;
     keep(task, iteration, &code, &going->try);
     tell_ran(task, &code, &going->try);
-    *is_done = !wrong_with(&going->try);
-    if (*is_done)
-        return settle(task, &code, &going->try, err);
+    going->is_done = !wrong_with(&going->try);
     agent_files_clear(&going->code);
     going->code = code;
     code = (struct agent_files){ 0 };
-    return 0;
+    return 1;
+}
+
+static bool is_done(const void *user)
+{
+    const struct going *going = user;
+
+    return going->is_done;
+}
+
+/* What was wrong with it is not told: the next one begins from the last that ran. */
+static void lose_attempt(void *user, const char *why)
+{
+    (void)user;
+    (void)why;
 }
 
 static void give_up(struct task *task, struct going *going)
@@ -162,22 +164,16 @@ static void give_up(struct task *task, struct going *going)
 
 int answer_make(struct task *task, struct gb_err *err)
 {
-    struct going going = { 0 };
-    struct gb_err over = { 0 };
-    bool is_done = false;
-    int r = 0;
+    struct going going = { .task = task };
+    const struct attempting how = { is_done, one_attempt, lose_attempt, &going };
+    int r;
 
     if (task->spec->candidates > 1)
         task_note(task, "an answer has no tests to compare several by: one program is written");
-    while (r == 0 && !is_done && task_may(task, BUDGET_ATTEMPTS, &over) == 0) {
-        budget_spend_attempt(&task->budget);
-        r = one_attempt(task, &going, ++task->out->attempts, &is_done, err);
-        if (r == -EBADMSG && !task->is_over) {
-            task_note(task, "%s", err->msg);
-            r = 0;
-        }
-    }
-    if (r == 0 && !is_done)
+    r = attempts_make(task, &how, err);
+    if (r == 0 && going.is_done)
+        r = settle(task, &going.code, &going.try, err);
+    else if (r == 0)
         give_up(task, &going);
     agent_files_clear(&going.code);
     judge_try_clear(&going.try);

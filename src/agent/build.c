@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* agent/build.c - work on one contract: tests, then attempts until all of them pass.
  *
- * An attempt begins from the best code so far.  One whose code was there before is not run again:
- * it is sampled anew, or another approach is asked for.
+ * An attempt begins from the best code so far.
  */
 #include "agent/build.h"
 
@@ -11,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/anchors.h"
+#include "agent/attempt.h"
 #include "agent/folder.h"
 #include "agent/journal.h"
 #include "agent/query.h"
@@ -19,12 +20,9 @@
 #include "base/err.h"
 #include "store/digest.h"
 
-#define MUTATION_MAX   (4 << 20)
-#define ANEW           0.6 /* the temperature of an attempt that came back */
-#define LINE_SIZE      512
-#define STALE_MAX      2   /* attempts in a row without new code, in a step */
-#define IDLE_STEPS_MAX 2   /* steps in a row without any */
-#define NOTICED_MIN    0.2 /* a lower mutation score makes a pass suspect */
+#define MUTATION_MAX (4 << 20)
+#define LINE_SIZE    512
+#define NOTICED_MIN  0.2 /* a lower mutation score makes a pass suspect */
 
 /* ---- what is remembered --------------------------------------------------------------------- */
 
@@ -45,43 +43,13 @@ void build_free(struct build **build)
         return;
     for (size_t i = 0; i < b->n_doubts; i++)
         free(b->doubts[i].message);
-    free(b->earlier);
     free(b->doubts);
     free(b->last);
     free(b->worse);
+    anchors_clear(&b->anchors);
     buf_clear(&b->history);
     free(b);
     *build = NULL;
-}
-
-/* 1 when the code was run before; its digest in any case. */
-static int is_known(const struct build *build, const struct agent_files *code,
-                    char digest[static DIGEST_SIZE], struct gb_err *err)
-{
-    cleanup_buf struct buf text = BUF_INIT(STATE_FILES_MAX);
-    int r = files_text(code, &text);
-
-    r = r < 0 ? gb_fail(err, r, GB_BLAME_HOST, "no memory for the code")
-              : digest_of(text.data, text.len, digest, err);
-    for (size_t i = 0; i < build->n_earlier && r == 0; i++)
-        r = strcmp(build->earlier[i], digest) == 0;
-    return r;
-}
-
-int build_remember(struct build *build, const struct agent_files *code, struct gb_err *err)
-{
-    char digest[DIGEST_SIZE];
-    char(*more)[DIGEST_SIZE];
-    int r = is_known(build, code, digest, err);
-
-    if (r != 0)
-        return r < 0 ? r : 0;
-    more = reallocarray(build->earlier, build->n_earlier + 1, sizeof(*more));
-    if (!more)
-        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for an attempt");
-    build->earlier = more;
-    memcpy(more[build->n_earlier++], digest, DIGEST_SIZE);
-    return 0;
 }
 
 /* ---- writing -------------------------------------------------------------------------------- */
@@ -95,7 +63,7 @@ static const char *diagnosis_of(const struct task *task)
     return report->reason ? report->reason : diagnosis_name(report->diagnosis);
 }
 
-/* What went wrong with the best, and how the last one was worse. */
+/* What went wrong with the best, how the last one was worse, and what it broke. */
 static int diagnosis_text(const struct task *task, struct buf *ret)
 {
     const struct build *build = task->build;
@@ -103,82 +71,60 @@ static int diagnosis_text(const struct task *task, struct buf *ret)
     (void)buf_puts(ret, diagnosis_of(task));
     if (build->worse)
         (void)buf_printf(ret, "\n\nThe last attempt was worse and is not shown: %s", build->worse);
+    if (build->anchors.broken)
+        (void)buf_printf(ret, "\n\nPassed before and broke in the last attempt: %s",
+                         build->anchors.broken);
     return buf_error(ret);
 }
 
-static int anchors_text(const struct task *task, struct buf *ret)
+struct coder {
+    struct task *task;
+    const char *prefix; /* of the attempt's effects */
+};
+
+static int write_once(void *user, bool is_anew, struct agent_files *ret, unsigned *ret_iteration,
+                      struct gb_err *err)
 {
-    const struct judge_report *report = &task->out->report;
-    const struct judge_tests *tests = &task->out->tests;
-
-    for (size_t i = 0; i < tests->n; i++) {
-        const struct judge_row *row = judge_report_row(report, tests->items[i].id);
-
-        if (row && row->result == TEST_PASSED && tests->items[i].origin != ORIGIN_HELD_BACK)
-            (void)buf_printf(ret, "%s\n", row->id);
-    }
-    return buf_error(ret);
-}
-
-/* One answer of the coder; is_anew: the one before had been there already. */
-static int write_once(struct task *task, const char *prefix, bool is_anew, struct agent_files *ret,
-                      unsigned *ret_iteration, struct gb_err *err)
-{
+    const struct coder *coder = user;
+    struct task *task = coder->task;
     struct build *build = task->build;
     cleanup_buf struct buf diagnosis = BUF_INIT(STATE_TEXT_MAX);
     cleanup_buf struct buf anchors = BUF_INIT(STATE_TEXT_MAX);
-    bool samples = task->models[ROLE_CODER].samples;
     char name[BUILD_NAME_SIZE];
     struct writing writing = {
         .name = name,
-        .prompt = "code",
+        .prompt = build->has_code ? "repair" : "code",
         .seed = task->out->attempts,
         .present = task->out->code.n > 0 ? &task->out->code : NULL,
     };
 
-    (void)snprintf(name, sizeof(name), "%s/code%s", prefix, is_anew ? "-anew" : "");
-    if (is_anew && samples)
-        writing.temperature = ANEW;
-    if (is_anew)
-        writing.seed += 1000;
+    (void)snprintf(name, sizeof(name), "%s/code%s", coder->prefix, is_anew ? "-anew" : "");
     if (build->has_code) {
-        if (diagnosis_text(task, &diagnosis) < 0 || anchors_text(task, &anchors) < 0)
+        if (diagnosis_text(task, &diagnosis) < 0 ||
+            anchors_text(&build->anchors, &task->out->tests, &anchors) < 0)
             return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for a prompt");
-        writing.prompt = is_anew && !samples ? "another_approach" : "repair";
         writing.diagnosis = diagnosis.data;
         writing.history = build->history.data;
         writing.anchors = anchors.data;
     }
+    if (is_anew)
+        attempt_ask_anew(task, &writing);
     return write_code(task, &writing, ret, ret_iteration, err);
 }
 
 /* Code that was written before the contract is the first attempt. */
-static int take_draft(struct task *task, struct agent_files *ret, unsigned *ret_iteration)
+static int write_or_draft(void *user, bool is_anew, struct agent_files *ret,
+                          unsigned *ret_iteration, struct gb_err *err)
 {
+    const struct coder *coder = user;
+    struct task *task = coder->task;
+
+    if (task->draft.n == 0)
+        return write_once(user, is_anew, ret, ret_iteration, err);
     *ret = task->draft;
     *ret_iteration = task->iteration;
     task->draft = (struct agent_files){ 0 };
     return 0;
-}
-
-/* 1: code that was not there before.  0: there is none. */
-static int write_new(struct task *task, const char *prefix, struct agent_files *ret,
-                     unsigned *ret_iteration, struct gb_err *err)
-{
-    char digest[DIGEST_SIZE];
-    int r = task->draft.n > 0 ? take_draft(task, ret, ret_iteration)
-                              : write_once(task, prefix, false, ret, ret_iteration, err);
-
-    if (r == 0)
-        r = is_known(task->build, ret, digest, err);
-    if (r != 1)
-        return r < 0 ? r : 1;
-    task_note(task, "the same code as before: asked anew");
-    agent_files_clear(ret);
-    r = write_once(task, prefix, true, ret, ret_iteration, err);
-    if (r == 0)
-        r = is_known(task->build, ret, digest, err);
-    return r < 0 ? r : !r;
 }
 
 /* ---- after a verdict ------------------------------------------------------------------------ */
@@ -262,7 +208,8 @@ static int settle(struct task *task, struct agent_files *code, struct judge_repo
     free(build->worse);
     build->last = strdup(line);
     build->worse = is_best ? NULL : strdup(line);
-    if (!build->last || (!is_best && !build->worse))
+    if (!build->last || (!is_best && !build->worse) ||
+        anchors_take(&build->anchors, &task->out->tests, report) < 0)
         return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for an attempt");
     if (is_best)
         take_best(task, code, report);
@@ -435,15 +382,16 @@ static int attempt_code(struct task *task, const char *prefix, struct agent_file
 {
     char name[BUILD_NAME_SIZE];
     struct agent_event event = { .kind = EVENT_CODE, .files = code };
+    struct coder coder = { task, prefix };
     unsigned iteration;
     int r;
 
     if (task->spec->candidates > 1 && !task->build->has_code && task->out->tests.n > 0)
         return candidates_try(task, prefix, code, report, err);
-    r = write_new(task, prefix, code, &iteration, err);
+    r = attempt_new(task, write_or_draft, &coder, code, &iteration, err);
     if (r <= 0)
         return r;
-    r = build_remember(task->build, code, err);
+    r = attempt_remember(task, code, err);
     if (r < 0)
         return r;
     task_tell(task, &event);
@@ -503,8 +451,9 @@ static int attempt_after(struct task *task, const char *prefix, const struct age
     return r;
 }
 
-static int one_attempt(struct task *task, struct gb_err *err)
+static int one_attempt(void *user, struct gb_err *err)
 {
+    struct task *task = user;
     cleanup_files struct agent_files code = { 0 };
     cleanup_report struct judge_report report = { 0 };
     cleanup_files struct agent_files said = { 0 };
@@ -515,22 +464,22 @@ static int one_attempt(struct task *task, struct gb_err *err)
     (void)snprintf(prefix, sizeof(prefix), "step-%u/attempt-%u", task->step, task->out->attempts);
     task_tell_attempt(task, task->build->has_code && task->build->last ? task->build->last : "");
     r = attempt_code(task, prefix, &code, &report, err);
-    if (r == 0) {
-        (void)buf_printf(&task->build->history, "attempt %u: the same code as before\n",
-                         task->out->attempts);
-        task->build->stale++;
-        return 0;
-    }
-    if (r < 0)
+    if (r <= 0)
         return r;
-    task->build->stale = 0;
     said.prose = code.prose ? strdup(code.prose) : NULL;
     r = settle(task, &code, &report, err);
     if (r < 0)
         return r;
     /* The report of the best has become the task's. */
-    return attempt_after(task, prefix, &said, task->build->worse ? &report : &task->out->report,
-                         err);
+    r = attempt_after(task, prefix, &said, task->build->worse ? &report : &task->out->report, err);
+    return r < 0 ? r : 1;
+}
+
+static void lose_attempt(void *user, const char *why)
+{
+    struct task *task = user;
+
+    (void)buf_printf(&task->build->history, "attempt %u: %s\n", task->out->attempts, why);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------ */
@@ -541,35 +490,12 @@ bool build_is_untested(const struct task *task)
     return task->build && task->build->has_code && task->out->tests.n == 0;
 }
 
-static bool is_settled(const struct task *task)
+static bool is_settled(const void *user)
 {
+    const struct task *task = user;
+
     return is_accepted(task) ||
            (build_is_untested(task) && task->out->report.outcome == OUTCOME_ERROR);
-}
-
-static int attempts(struct task *task, struct gb_err *err)
-{
-    struct gb_err over = { 0 };
-    int r = 0;
-
-    task->build->stale = 0;
-    while (r == 0 && !is_settled(task) && task->build->stale < STALE_MAX &&
-           task_may(task, BUDGET_ATTEMPTS, &over) == 0) {
-        struct gb_err why = { 0 };
-
-        budget_spend_attempt(&task->budget);
-        r = one_attempt(task, &why);
-        if (r == -EBADMSG && !task->is_over) {
-            (void)buf_printf(&task->build->history, "attempt %u: %s\n", task->out->attempts,
-                             why.msg);
-            task_note(task, "%s", why.msg);
-            task->build->stale++;
-            r = 0;
-        } else if (r < 0 && err) {
-            *err = why;
-        }
-    }
-    return r;
 }
 
 static void log_build(struct task *task)
@@ -614,26 +540,18 @@ static int say_untested(struct task *task, struct gb_err *err)
 
 int build_make(struct task *task, struct gb_err *err)
 {
-    struct build *build = build_of(task);
-    size_t known;
+    const struct attempting how = { is_settled, one_attempt, lose_attempt, task };
     int r = 0;
 
-    if (!build)
+    if (!build_of(task))
         return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for a build");
     if (task->out->tests.n == 0)
         r = find_tests(task, err);
-    known = build->n_earlier;
     if (r == 0)
-        r = attempts(task, err);
-    build->idle_steps = build->n_earlier > known ? 0 : build->idle_steps + 1;
+        r = attempts_make(task, &how, err);
     if (r == 0)
         log_build(task);
     return r < 0 ? r : say_untested(task, err);
-}
-
-bool build_is_stuck(const struct task *task)
-{
-    return task->build && task->build->idle_steps >= IDLE_STEPS_MAX;
 }
 
 const char *build_last(const struct task *task)

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "agent/anchors.h"
 #include "agent/state.h"
-#include "store/digest.h"
 
 #define BUILD_NAME_SIZE 96
 
@@ -19,22 +19,16 @@ struct doubt {
 
 /* The best attempt's code and report are in task->out: the next one begins from there. */
 struct build {
-    char (*earlier)[DIGEST_SIZE]; /* of code that was run, in all attempts */
-    size_t n_earlier;
     struct buf history; /* a line for each attempt */
     struct doubt *doubts;
     size_t n_doubts;
-    char *last;          /* diagnosis and first message of the last attempt */
-    bool is_repeated;    /* it was the same as the one before */
-    bool is_sent_back;   /* functions that no test notices were */
-    bool has_code;       /* task->out has some attempt's */
-    unsigned stale;      /* attempts in a row that brought no new code */
-    unsigned idle_steps; /* steps in a row without any */
-    char *worse;         /* what the last attempt broke, when it is not the best; NULL */
+    char *last;        /* diagnosis and first message of the last attempt */
+    bool is_repeated;  /* it was the same as the one before */
+    bool is_sent_back; /* functions that no test notices were */
+    bool has_code;     /* task->out has some attempt's */
+    char *worse;       /* what is wrong with the last attempt, when it is not the best; NULL */
+    struct anchors anchors;
 };
-
-/* Code that is run: an attempt that writes it once more is not. */
-int build_remember(struct build *build, const struct agent_files *code, struct gb_err *err);
 
 /* The report in the folder, beside the code. */
 void build_keep_report(const struct task *task, unsigned iteration,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/attempt.h"
 #include "agent/build.h"
 #include "agent/choose.h"
 #include "agent/journal.h"
@@ -218,7 +219,7 @@ static int remember_all(const struct candidates *all, struct gb_err *err)
 
     for (size_t i = 0; i < all->n && r == 0; i++) {
         build_keep_report(all->task, all->iterations[i], &all->reports[i]);
-        r = build_remember(all->task->build, &all->codes[i], err);
+        r = attempt_remember(all->task, &all->codes[i], err);
     }
     return r;
 }

@@ -16,7 +16,6 @@
 #include "agent/state.h"
 #include "agent/write.h"
 #include "base/err.h"
-#include "base/path.h"
 
 #define NAME_SIZE  64
 #define FENCES_MAX 16 /* lines that may end the first fence of an answer */
@@ -50,11 +49,6 @@ static int scan_first(const char *text, size_t len, const char *path, struct age
     return -ENOENT;
 }
 
-static bool is_test_file(const char *path)
-{
-    return strncmp(path_base(path), "test_", 5) == 0 || strncmp(path, "tests/", 6) == 0;
-}
-
 /* Without tests: they are not the coder's. */
 static int keep_code(const struct agent_files *said, struct agent_files *ret, struct gb_err *err)
 {
@@ -62,7 +56,7 @@ static int keep_code(const struct agent_files *said, struct agent_files *ret, st
 
     agent_files_clear(ret);
     for (size_t i = 0; i < said->n && r == 0; i++)
-        if (!is_test_file(said->items[i].path))
+        if (!agent_path_is_testing(said->items[i].path))
             r = agent_files_put(ret, said->items[i].path, said->items[i].text, said->items[i].len);
     if (r < 0)
         return gb_fail(err, r, GB_BLAME_PEER, "the code is too much");

@@ -302,12 +302,14 @@ int fallback_contract(const char *task, const char *language, const struct agent
     return contract_parse(json.data, json.len, ret, err);
 }
 
-bool fallback_is_example(const struct contract *contract, const char *task)
+bool fallback_is_example(const struct contract *contract)
 {
-    if (strcasestr(task, "roman"))
-        return false;
-    for (size_t i = 0; i < contract->n_names; i++)
-        if (strcmp(contract->names[i].name, "to_roman") == 0)
-            return true;
-    return strcasestr(contract->summary, "roman numerals") != NULL;
+    static const char *const files[] = { "roman.py", NULL };
+
+    return contract->kind == CONTRACT_LIBRARY && contract->module &&
+           strcmp(contract->summary, "converts between Roman numerals and integers") == 0 &&
+           strcmp(contract->module, files[0]) == 0 && strcmp(contract->files[0], files[0]) == 0 &&
+           !contract->files[1] && contract->n_names == 1 &&
+           strcmp(contract->names[0].name, "to_roman") == 0 &&
+           strcmp(contract->names[0].signature, "(number: int) -> str") == 0;
 }

@@ -33,5 +33,6 @@ const char *fallback_path(const char *task, const char *language);
 int fallback_contract(const char *task, const char *language, const struct agent_files *code,
                       struct contract *ret, struct gb_err *err);
 
-/* Is it the example of the orchestrator's prompt, for a task that is about something else? */
-bool fallback_is_example(const struct contract *contract, const char *task);
+/* Is it the example of the orchestrator's prompt, word for word?  A task may be about the same
+ * thing, in any language: a contract that was made for it has words of its own. */
+bool fallback_is_example(const struct contract *contract);

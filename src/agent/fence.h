@@ -24,6 +24,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/cleanup.h"
@@ -68,6 +69,11 @@ int agent_files_put(struct agent_files *files, const char *path, const char *tex
  */
 #define AGENT_PATH_MAX 255
 int agent_path_check(const char *path, struct gb_err *err);
+
+/* Would pytest look for tests in a file of that path?  And is it one of those, or one that says how
+ * they are run?  Such are not the coder's to write, unless the contract names them. */
+bool agent_path_is_collected(const char *path);
+bool agent_path_is_testing(const char *path);
 
 /* The other way: "File: path" and a fence that is longer than any in the text.  fence_scan() reads
  * the same file back, with a newline at its end. */

@@ -34,6 +34,30 @@ static bool is_plain_text(const char *path)
     return true;
 }
 
+static bool ends_with(const char *text, const char *end)
+{
+    size_t len = strlen(text);
+
+    return len > strlen(end) && strcmp(text + len - strlen(end), end) == 0;
+}
+
+bool agent_path_is_collected(const char *path)
+{
+    const char *name = path_base(path);
+
+    return (strncmp(name, "test_", 5) == 0 && ends_with(name, ".py") && strlen(name) > 8) ||
+           ends_with(name, "_test.py");
+}
+
+bool agent_path_is_testing(const char *path)
+{
+    const char *name = path_base(path);
+
+    return agent_path_is_collected(path) || strncmp(name, "test_", 5) == 0 ||
+           strncmp(path, "tests/", 6) == 0 || strcmp(name, "conftest.py") == 0 ||
+           strcmp(name, "pytest.ini") == 0;
+}
+
 int agent_path_check(const char *path, struct gb_err *err)
 {
     if (strlen(path) > AGENT_PATH_MAX)

@@ -100,19 +100,10 @@ static void say_modules(struct words *words, const struct contract *contract,
     }
 }
 
-static bool is_test_file(const char *path)
-{
-    const char *name = path_base(path);
-    size_t len = strlen(name);
-
-    return (strncmp(name, "test_", 5) == 0 && len > 8 && strcmp(name + len - 3, ".py") == 0) ||
-           (len > 8 && strcmp(name + len - 8, "_test.py") == 0);
-}
-
 static void say_files(struct words *words, const struct agent_files *files)
 {
     for (size_t i = 0; i < files->n; i++)
-        if (is_test_file(files->items[i].path))
+        if (agent_path_is_collected(files->items[i].path))
             say(words, files->items[i].path);
 }
 

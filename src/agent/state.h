@@ -16,6 +16,7 @@
 #include "agent/task.h"
 #include "base/buf.h"
 #include "egress/policy.h"
+#include "store/digest.h"
 
 struct build;
 struct gb_err;
@@ -55,7 +56,10 @@ struct task {
     bool has_no_search;  /* and that was said */
     unsigned unanswered; /* questions that nobody was there to answer */
 
-    char *contract;      /* the present one as JSON, for prompts; NULL */
+    char *contract;               /* the present one as JSON, for prompts; NULL */
+    char (*earlier)[DIGEST_SIZE]; /* of code that was run for it, in all attempts (attempt.h) */
+    size_t n_earlier;
+    unsigned idle_steps; /* in a row, without any new code */
     struct build *build; /* of that contract; NULL before its first step */
     struct judge_built *built;
     bool is_unplanned;        /* the contract is none of the orchestrator's (draft.h) */
@@ -116,9 +120,6 @@ void build_free(struct build **build); /* before another contract */
 
 /* There is code, and no test that it could meet. */
 bool build_is_untested(const struct task *task);
-
-/* Two steps in a row have brought nothing new: going on would only cost. */
-bool build_is_stuck(const struct task *task);
 
 /* What was wrong with the last attempt, in a line; NULL. */
 const char *build_last(const struct task *task);

@@ -28,6 +28,7 @@
 #define NAME_SIZE      64
 #define PLAN_SHARE     50 /* percent of the time: a plan that takes more leaves none to follow it */
 #define UNANSWERED_MAX 3  /* questions without anybody to ask */
+#define IDLE_STEPS_MAX 2  /* steps in a row without new code: going on would only cost */
 
 /* ---- the choice ----------------------------------------------------------------------------- */
 
@@ -59,7 +60,7 @@ static int take_contract(struct choice *choice, struct gb_err *err)
     if (r < 0)
         return r;
     choice->has_contract = true;
-    if (fallback_is_example(&choice->contract, task->spec->objective))
+    if (fallback_is_example(&choice->contract))
         return gb_fail(err, -EINVAL, GB_BLAME_PEER,
                        "this is the contract of the example; make one for the task");
     if (language && strcmp(choice->contract.language, language) != 0)
@@ -155,6 +156,9 @@ static void forget_build(struct task *task)
     struct agent_outcome *out = task->out;
 
     build_free(&task->build);
+    free(take_ptr(task->earlier));
+    task->n_earlier = 0;
+    task->idle_steps = 0;
     judge_tests_clear(&out->tests);
     judge_report_clear(&out->report);
     judge_mutation_clear(&out->mutation);
@@ -272,6 +276,7 @@ static int do_code(struct task *task, struct choice *choice, struct gb_err *err)
 {
     struct agent_outcome *out = task->out;
     bool is_answer;
+    size_t known;
     int r;
 
     out->tried = (struct agent_stop){ 0 };
@@ -287,10 +292,12 @@ static int do_code(struct task *task, struct choice *choice, struct gb_err *err)
     if (r < 0)
         return r;
     is_answer = out->contract.kind == CONTRACT_ANSWER;
+    known = task->n_earlier;
     r = is_answer ? answer_make(task, err) : build_make(task, err);
+    task->idle_steps = task->n_earlier > known ? 0 : task->idle_steps + 1;
     if (r == 0 && build_is_untested(task))
         return give_up(task, "it was not tested", err);
-    if (r == 0 && build_is_stuck(task))
+    if (r == 0 && task->idle_steps >= IDLE_STEPS_MAX)
         return give_up(task, "the model keeps giving the same code", err);
     if (r < 0 || (out->outcome != OUTCOME_PASSED && out->outcome != OUTCOME_SUSPECT))
         return r;
@@ -553,6 +560,7 @@ static void task_clear(struct task *task)
         free(task->asked_hosts[i]);
     free(task->asked_hosts);
     net_policy_clear(&task->net);
+    free(task->earlier);
     agent_files_clear(&task->draft);
     build_free(&task->build);
     buf_clear(&task->steps);

@@ -11,7 +11,6 @@
 #include "agent/edit.h"
 #include "agent/folder.h"
 #include "base/err.h"
-#include "base/path.h"
 #include "json/writer.h"
 
 #define KEEP_MAX (64 << 20)
@@ -30,16 +29,6 @@ static bool is_named(const struct contract *contract, const char *path)
         if (strcmp(*file, path) == 0)
             return true;
     return false;
-}
-
-/* Not what the contract itself wants to be written. */
-static bool is_test_file(const struct contract *contract, const char *path)
-{
-    const char *base = path_base(path);
-
-    return !is_named(contract, path) &&
-           (strncmp(base, "test_", 5) == 0 || strncmp(path, "tests/", 6) == 0 ||
-            strcmp(base, "conftest.py") == 0 || strcmp(base, "pytest.ini") == 0);
 }
 
 /* One file of the answer: whole, or blocks that change the present one. */
@@ -73,7 +62,9 @@ static int take_files(const struct reading *reading, struct agent_files *said, s
     int r = reading->present ? files_copy(reading->present, reading->ret) : 0;
 
     for (size_t i = 0; i < said->n && r == 0; i++) {
-        if (is_test_file(&reading->task->out->contract, said->items[i].path))
+        const char *path = said->items[i].path;
+
+        if (agent_path_is_testing(path) && !is_named(&reading->task->out->contract, path))
             continue;
         r = take_file(reading, &said->items[i], err);
         taken++;
@@ -181,20 +172,6 @@ bool write_wants_search(const struct agent_files *files, struct buf *ret)
 }
 
 /* ---- files ---------------------------------------------------------------------------------- */
-
-bool files_are_equal(const struct agent_files *a, const struct agent_files *b)
-{
-    if (a->n != b->n)
-        return false;
-    for (size_t i = 0; i < a->n; i++) {
-        const struct agent_file *other = agent_files_find(b, a->items[i].path);
-
-        if (!other || other->len != a->items[i].len ||
-            memcmp(other->text, a->items[i].text, other->len) != 0)
-            return false;
-    }
-    return true;
-}
 
 int files_copy(const struct agent_files *from, struct agent_files *ret)
 {

@@ -28,9 +28,6 @@ int write_code(struct task *task, const struct writing *writing, struct agent_fi
 /* A line "Search: …" in the answer's prose, without that word, into ret. */
 bool write_wants_search(const struct agent_files *files, struct buf *ret);
 
-/* Are they the same files with the same text? */
-bool files_are_equal(const struct agent_files *a, const struct agent_files *b);
-
 int files_copy(const struct agent_files *from, struct agent_files *ret);
 
 /* All of them in fences, for a prompt. */

@@ -128,6 +128,22 @@ def test_a_worse_attempt_is_not_taken_and_anchors_are_named(place):
     assert "version 1" in second and "was worse" not in second
 
 
+def test_an_attempt_that_breaks_an_anchor_is_told_so_though_it_is_no_worse(place):
+    """The second passes as many, and becomes the best; what it broke is named all the same, but not what is held
+    back."""
+    first = COUNT.replace("print(total)", "print(total if total != 1 else 77)")
+    other = COUNT.replace("print(total)", "print({4: 5, 2: 88, 7731: 99}.get(total, total))")
+    agent = Agent(place, rules([WRONG, *RIGHT], first, other, v(3), fault="code"))
+    agent.run(*NUMBERS, TASK, code=1)
+    second, third = asked(agent, "code")[1:3]
+    assert "was worse" not in third and "2: 88" in third, "it must be the best for the test to mean anything"
+    broken = re.search("Passed before and broke in the last attempt: (.*)", third)
+    assert broken and broken[1] == "two", third
+    assert "Passed before and broke" not in second
+    anchors = third[third.index("# These have passed and must not break"):].split("\n\n")[1].split("\n")
+    assert {"one", "two", "wrong", "empty"} <= set(anchors) and not set(anchors) & set(HELD)
+
+
 def test_what_is_held_back_never_reaches_coder_or_planner(place):
     """Not in diagnoses, not in the history, not after a withdrawal has moved the rows."""
     fails_held = COUNT.replace("print(total)", "print(total + 3000 if total in (7731, 9009, 666) else total)")

@@ -148,6 +148,17 @@ def test_the_same_code_again_is_asked_for_anew_and_not_run(place):
     assert "step-1/attempt-2/code-anew" in effects and "step-3/attempt-7/code-anew" in effects
 
 
+def test_a_short_program_that_comes_back_after_another_is_not_run_again(place):
+    """The third is the first once more, not the second."""
+    one, two = file("main.py", "raise SystemExit(1)\n"), file("main.py", "raise SystemExit(2)\n")
+    written = [rule(text, system=task.SHORT, seed=n + 1) for n, text in enumerate((one, two, one))]
+    agent = Agent(place, [task.answer_rules("")[0], *written, rule(one, system=task.SHORT)])
+    done = agent.call("--jsonl", "--max-steps", "1", "6 times 7", code=1)
+    assert len([e for e in done.events if e["event"] == "output"]) == 2, done
+    assert done.document["attempts"] == 4, "two in a row without new code end a step"
+    assert len([e for e in done.events if e["event"] == "note" and "same code" in e["text"]]) == 2
+
+
 def test_anew_means_another_temperature_and_seed(place):
     wrong = file("count.py", task.WRONG_COUNT)
     say = task.by_role(PLANS=program(), CASES=cases(), CODES=wrong)

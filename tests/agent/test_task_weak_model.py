@@ -40,7 +40,7 @@ BAD_PLANS = {
     "wrong types": '{"action": "code", "reason": 7, "contract": {"kind": 1, "files": "x.py"}}',
     "a contract of wrong types": task.plan("code", contract={"kind": "library", "language": "python", "files": 3}),
     "unfinished": '{"action": "code", "reason": "so", "contract": {"kind": "libr',
-    "the example": task.contract("library", files=["roman.py"], module="roman.py",
+    "the example": task.contract("library", summary="converts between Roman numerals and integers", files=["roman.py"], module="roman.py",
                                  names=[{"name": "to_roman", "signature": "(number: int) -> str"}]),
 }
 
@@ -95,6 +95,16 @@ def test_a_plan_that_takes_too_long_leaves_time_for_the_work(place):
     document = Agent(place, weak(more=[slow])).run("--max-time", "20s", TASK).document
     assert document["outcome"] == "passed" and assumed(document), document
     assert document["spent"]["wall_ms"] >= 10000
+
+
+def test_what_decides_about_tests_is_not_a_drafts(place):
+    """Its pytest.ini would be delivered in place of ours."""
+    draft = file("solution.py", RIGHT) + file("pytest.ini", "[pytest]\naddopts = --collect-only\n") + \
+        file("conftest.py", "") + file("more_test.py", "")
+    agent = Agent(place, weak(draft=draft))
+    document = agent.run("--out", "out", TASK).document
+    assert document["outcome"] == "passed" and [f["path"] for f in document["files"]] == ["solution.py"]
+    assert "collect-only" not in (place.cwd / "out/pytest.ini").read_text()
 
 
 def test_names_come_from_the_code_where_the_task_has_none(place):

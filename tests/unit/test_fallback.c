@@ -169,23 +169,43 @@ static void hostile_texts_are_only_looked_at(void **state)
     }
 }
 
+static bool is_example(const char *json)
+{
+    cleanup_contract struct contract contract = { 0 };
+
+    assert_int_equal(contract_parse(json, strlen(json), &contract, NULL), 0);
+    return fallback_is_example(&contract);
+}
+
+/* The example is taken out of the prompt itself. */
 static void the_example_of_the_prompt_is_no_plan(void **state)
 {
-    static const char json[] =
-        "{\"kind\":\"library\",\"language\":\"python\",\"module\":\"roman.py\","
-        "\"names\":[{\"name\":\"to_roman\",\"signature\":\"(n)\"}]}";
-    cleanup_contract struct contract contract = { 0 };
     cleanup_buf struct buf prompt = BUF_INIT(1 << 20);
+    struct decision decision = { 0 };
     const struct prompt_var task = { "task", "t", 0 };
+    const char *example;
 
     (void)state;
-    assert_int_equal(contract_parse(json, strlen(json), &contract, NULL), 0);
-    assert_true(fallback_is_example(&contract, "a function that counts vowels"));
-    assert_false(fallback_is_example(&contract, "Roman numerals"));
-    /* What is looked for is what the prompt has. */
     assert_int_equal(prompt_render("orchestrator", &task, 1, 1 << 20, &prompt, NULL, NULL), 0);
-    assert_non_null(strstr(prompt.data, "\"to_roman\""));
-    assert_non_null(strstr(prompt.data, "Roman numerals"));
+    example = strstr(prompt.data, "{\"action\"");
+    assert_non_null(example);
+    assert_int_equal(decision_parse(example, strcspn(example, "#"), &decision, NULL), 0);
+    assert_true(is_example(decision.contract));
+    decision_clear(&decision);
+}
+
+/* For a task about the same thing, in whatever language it is told. */
+static void a_contract_with_words_of_its_own_is_a_plan(void **state)
+{
+    (void)state;
+    assert_false(is_example("{\"kind\":\"library\",\"language\":\"python\",\"module\":\"roman.py\","
+                            "\"summary\":\"r\xc3\xb6mische Ziffern (Roman numerals)\","
+                            "\"names\":[{\"name\":\"to_roman\","
+                            "\"signature\":\"(number: int) -> str\"}]}"));
+    assert_false(is_example("{\"kind\":\"library\",\"language\":\"python\",\"module\":\"roman.py\","
+                            "\"summary\":\"converts between Roman numerals and integers\","
+                            "\"names\":[{\"name\":\"to_roman\",\"signature\":\"(n)\"},"
+                            "{\"name\":\"from_roman\",\"signature\":\"(text)\"}]}"));
 }
 
 /* Every string and every list of a schema for small models has an end; large ones see no bounds. */
@@ -225,6 +245,7 @@ int main(void)
         cmocka_unit_test(an_answer_needs_no_code),
         cmocka_unit_test(hostile_texts_are_only_looked_at),
         cmocka_unit_test(the_example_of_the_prompt_is_no_plan),
+        cmocka_unit_test(a_contract_with_words_of_its_own_is_a_plan),
         cmocka_unit_test(schemas_are_bounded_for_small_models_only),
     };
 
