@@ -2,6 +2,7 @@
 /* base/count.c - counters of the kernel. */
 #include "base/count.h"
 
+#include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,24 +24,17 @@ static const char *value_of(const char *text, const char *key)
     return *text ? text + len + 1 : text;
 }
 
-bool count_read(int dir, const char *file, const char *key, uint64_t *ret)
+int count_read(int dir, const char *file, const char *key, uint64_t *ret)
 {
     char text[TEXT_SIZE];
     const char *value;
+    ssize_t n = fd_read_text(dir, file, text, sizeof(text));
 
-    if (fd_read_text(dir, file, text, sizeof(text)) <= 0)
-        return false;
+    if (n < 0)
+        return (int)n;
     value = key ? value_of(text, key) : text;
     if (*value < '0' || *value > '9')
-        return false;
+        return -ENODATA;
     *ret = strtoull(value, NULL, 10);
-    return true;
-}
-
-uint64_t count_of(int dir, const char *file, const char *key)
-{
-    uint64_t value = 0;
-
-    (void)count_read(dir, file, key, &value);
-    return value;
+    return 0;
 }

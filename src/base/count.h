@@ -2,12 +2,8 @@
 /* base/count.h - counters of the kernel: a file of one number, or of lines "KEY NUMBER". */
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
-/* The number behind the key, or the file's only one without a key (NULL).  False, and *ret as it
- * was, when there is no such file, line or number. */
-bool count_read(int dir, const char *file, const char *key, uint64_t *ret);
-
-/* The same; 0 where there is none. */
-uint64_t count_of(int dir, const char *file, const char *key);
+/* The number behind the key, or the file's only one without a key (NULL).  On failure *ret is as it
+ * was: a count that cannot be read is not 0.  -ENODATA: the file has no such line or number. */
+int count_read(int dir, const char *file, const char *key, uint64_t *ret);

@@ -250,7 +250,9 @@ struct box_run_spec {
 
 /* How it ended, from the host's own counters where there are any. */
 struct box_run_end {
-    int exec_error; /* 0, or the errno with which the program could not be started */
+    int exec_error;  /* 0, or the errno with which the program could not be started */
+    int count_error; /* 0, or the errno with which a counter could not be read that there was: what
+                      * ended the program, if the host did not, is not known then */
     bool has_exited;
     uint32_t code;
     uint32_t signo;
@@ -368,8 +370,9 @@ struct box_ops {
      * v2 directory if *ret_has_v2, then v1 `tasks` files; they stay the backend's. */
     int (*run_open)(struct box *box, const struct limits *limits, int *fds, size_t *n_fds,
                     bool *ret_has_v2, struct gb_err *err);
-    /* CPU time so far of the run that is open. */
-    uint64_t (*run_cpu_ns)(struct box *box);
+    /* CPU time so far of the run that is open; 0 where nobody counts it, negative when the counter
+     * cannot be read. */
+    int (*run_cpu_ns)(struct box *box, uint64_t *ret);
     /* Kills all of the run now; idempotent. */
     int (*run_kill)(struct box *box, struct gb_err *err);
     /* Kills, waits until it is empty, reads the counters into *ret, removes the groups. */

@@ -58,6 +58,7 @@ struct process {
     uint32_t event_seq; /* of an event that the glove has not answered; 0: none */
     bool is_started;
     bool is_unwanted; /* the caller takes no more output */
+    int uncounted;    /* 0, or the errno with which the CPU time could not be read */
     uint64_t started_ns;
     uint64_t ended_ns; /* 0: not told */
     uint64_t wall_deadline_ns;
@@ -316,15 +317,22 @@ static void forget_event(struct process *p)
 
 /* ---- limits --------------------------------------------------------------------------------- */
 
+/* A limit that cannot be watched any more ends the run, and not as if it had been reached. */
 static void check_cpu(struct process *p, uint64_t now)
 {
     uint64_t limit = p->spec->limits.cpu_ms * NS_PER_MS;
-    uint64_t used;
+    uint64_t used = 0;
     uint64_t soonest;
+    int r;
 
     if (now < p->cpu_look_ns)
         return;
-    used = box_ops_of(p->box)->run_cpu_ns(p->box);
+    r = box_ops_of(p->box)->run_cpu_ns(p->box, &used);
+    if (r < 0) {
+        p->uncounted = -r;
+        kill_for(p, BOX_KILL_NONE);
+        return;
+    }
     if (used >= limit) {
         kill_for(p, BOX_KILL_CPU);
         return;
@@ -543,6 +551,8 @@ int box_run(struct box *box, const struct box_run_spec *spec, struct box_run_end
         r = watch(&p, &lost);
     note_wall(&p, asked_ns);
     closed = box_ops_of(box)->run_close(box, ret, settled < 0 ? NULL : err);
+    if (p.uncounted)
+        ret->count_error = p.uncounted;
     if (r == 0 && closed == 0 && p.is_started)
         r = drain(&p, &lost);
     forget_event(&p);

@@ -28,12 +28,12 @@ static const struct place cpu[] = {
     { "cpu.stat", "usage_usec", 1000, COUNTS_FLAG_CPU | COUNTS_FLAG_V2 },
 };
 static const struct place memory_peak[] = {
-    { "memory/memory.max_usage_in_bytes", NULL, 1, COUNTS_FLAG_MEMORY },
-    { "memory.peak", NULL, 1, COUNTS_FLAG_MEMORY | COUNTS_FLAG_V2 },
+    { "memory/memory.max_usage_in_bytes", NULL, 1, 0 },
+    { "memory.peak", NULL, 1, COUNTS_FLAG_V2 },
 };
 static const struct place memory_files[] = {
-    { "memory/memory.stat", "shmem", 1, COUNTS_FLAG_MEMORY },
-    { "memory.stat", "shmem", 1, COUNTS_FLAG_MEMORY | COUNTS_FLAG_V2 },
+    { "memory/memory.stat", "shmem", 1, 0 },
+    { "memory.stat", "shmem", 1, COUNTS_FLAG_V2 },
 };
 static const struct place oom_kills[] = {
     { "memory/memory.oom_control", "oom_kill", 1, COUNTS_FLAG_MEMORY },
@@ -45,12 +45,12 @@ static const struct place pids_hits[] = {
 };
 
 static const struct place memory_now[] = {
-    { "memory/memory.usage_in_bytes", NULL, 1, COUNTS_FLAG_MEMORY },
-    { "memory.current", NULL, 1, COUNTS_FLAG_MEMORY | COUNTS_FLAG_V2 },
+    { "memory/memory.usage_in_bytes", NULL, 1, 0 },
+    { "memory.current", NULL, 1, COUNTS_FLAG_V2 },
 };
 static const struct place pids_now[] = {
-    { "pids/pids.current", NULL, 1, COUNTS_FLAG_PIDS },
-    { "pids.current", NULL, 1, COUNTS_FLAG_PIDS | COUNTS_FLAG_V2 },
+    { "pids/pids.current", NULL, 1, 0 },
+    { "pids.current", NULL, 1, COUNTS_FLAG_V2 },
 };
 
 static uint64_t read_first(int dir, const struct place *places, size_t n, uint32_t *flags)
@@ -58,7 +58,7 @@ static uint64_t read_first(int dir, const struct place *places, size_t n, uint32
     uint64_t value = 0;
 
     for (size_t i = 0; i < n; i++)
-        if (count_read(dir, places[i].file, places[i].key, &value)) {
+        if (count_read(dir, places[i].file, places[i].key, &value) == 0) {
             *flags |= places[i].flags;
             return value * places[i].unit;
         }

@@ -68,6 +68,7 @@ struct run_facts run_facts_of(const struct box_run_end *end)
         .has_exited = end->has_exited,
         .code = end->code,
         .signo = end->signo,
+        .is_uncounted = end->count_error && !end->exec_error,
         .oom_kills = end->oom_kills,
         .pids_hits = end->pids_hits,
         .disk_free = end->disk_free,
@@ -97,6 +98,19 @@ static void note_exec_error(struct execution *x, struct run_step *step, const ch
     if (n > 0)
         (void)on_output(x, OUT_STDERR, line,
                         (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1);
+}
+
+/* Why the verdict is sandbox_error. */
+static int tell_trouble(const struct run_step *step, const struct box_run_end *end,
+                        struct gb_err *err)
+{
+    if (step->facts.is_uncounted && !end->is_lost)
+        return gb_fail(err, -end->count_error, GB_BLAME_HOST,
+                       "what ended the program is not known: a counter of its group could not be "
+                       "read: %s",
+                       strerror(end->count_error));
+    return gb_fail(err, -EPIPE, GB_BLAME_HOST,
+                   "the box was lost while the program ran: its glove or spawner was killed");
 }
 
 static int run_step(struct execution *x, const char *name, const char *const *argv,
@@ -148,8 +162,7 @@ static int run_step(struct execution *x, const char *name, const char *const *ar
     if (end.survivors > x->result->survivors)
         x->result->survivors = end.survivors;
     if (step->verdict == VERDICT_SANDBOX_ERROR)
-        return gb_fail(err, -EPIPE, GB_BLAME_HOST,
-                       "the box was lost while the program ran: its glove or spawner was killed");
+        return tell_trouble(step, &end, err);
     return 0;
 }
 

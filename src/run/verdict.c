@@ -19,10 +19,12 @@ static bool is_disk_full(const struct run_facts *facts)
            (facts->disk_free < VERDICT_DISK_FREE_MIN || facts->inodes_free == 0);
 }
 
-/* A run that neither ended nor was ended by us is one that we know nothing about. */
+/* A run that neither ended nor was ended by us is one that we know nothing about; of one that
+ * failed without counters it is not known whether a limit ended it. */
 static bool is_sandbox_error(const struct run_facts *facts)
 {
-    return facts->is_lost || (!facts->has_exited && facts->cause == KILL_CAUSE_NONE);
+    return facts->is_lost || (facts->cause == KILL_CAUSE_NONE &&
+                              (!facts->has_exited || (facts->is_uncounted && has_failed(facts))));
 }
 
 static bool is_cancelled(const struct run_facts *facts)

@@ -42,7 +42,8 @@ struct run_facts {
     enum kill_cause cause; /* what we killed it for */
     bool has_exited;       /* the main process's end is known */
     uint32_t code;
-    uint32_t signo; /* 0: exited with code */
+    uint32_t signo;    /* 0: exited with code */
+    bool is_uncounted; /* the counters below could not be read, though there are some */
     uint64_t oom_kills;
     uint64_t pids_hits;   /* forks refused by the group */
     uint64_t disk_free;   /* bytes; at the end of the main process, as are */

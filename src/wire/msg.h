@@ -101,9 +101,9 @@ enum run_flags {
 
 enum counts_flags {
     COUNTS_FLAG_V2 = 1 << 0,
-    COUNTS_FLAG_MEMORY = 1 << 1, /* its counters could be read */
-    COUNTS_FLAG_PIDS = 1 << 2,
-    COUNTS_FLAG_CPU = 1 << 3,
+    COUNTS_FLAG_MEMORY = 1 << 1, /* oom_kills could be read; without the flag it is not 0 but */
+    COUNTS_FLAG_PIDS = 1 << 2,   /* unknown.  The same: pids_hits, */
+    COUNTS_FLAG_CPU = 1 << 3,    /* and cpu_ns */
 };
 
 enum get_flags {

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -343,6 +344,86 @@ static void a_cancel_that_never_comes_changes_nothing(void **state)
     assert_string_equal(t->streams[1].text, "fine\n");
 }
 
+/* ---- a caller that has used up its descriptors ------------------------------------------------
+ */
+
+#define FDS_MAX 256
+
+struct hogged {
+    struct rlimit before;
+    int fds[FDS_MAX];
+    size_t n;
+};
+
+/* From the first byte of output on this process can open nothing. */
+static int hog(void *user, int stream, const void *bytes, size_t len)
+{
+    struct hogged *hogged = user;
+    struct rlimit limit = hogged->before;
+
+    (void)stream;
+    (void)bytes;
+    (void)len;
+    limit.rlim_cur = FDS_MAX;
+    if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return -1;
+    while (hogged->n < FDS_MAX && (hogged->fds[hogged->n] = dup(0)) >= 0)
+        hogged->n++;
+    return 0;
+}
+
+static void let_go(const struct hogged *hogged)
+{
+    for (size_t i = 0; i < hogged->n; i++)
+        close(hogged->fds[i]);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &hogged->before), 0);
+}
+
+/* Counters of this machine cannot be read then: no limit may seem to be reached, and none to be
+ * kept.  Whether the counters are read here at all; what a glove tells needs no descriptor. */
+static bool is_blind(struct trial *t, const char *script)
+{
+    const char *const argv[] = { "sh", "-c", script, NULL };
+    struct box_run_spec spec = trial_spec(t, argv);
+    struct hogged hogged = { .n = 0 };
+    uint64_t began_ns = clock_now_ns();
+    int r;
+
+    spec.output = hog;
+    spec.user = &hogged;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &hogged.before), 0);
+    r = trial_run(t, &spec);
+    let_go(&hogged);
+    assert_true(hogged.n > 0);
+    assert_true(clock_now_ns() - began_ns < t->spec.limits.wall_ms * NS_PER_MS);
+    if (!box_receipt(t->box)->groups) {
+        assert_int_equal(r, 0);
+        assert_int_equal(t->end.count_error, 0);
+        return false;
+    }
+    assert_int_equal(t->end.kill, BOX_KILL_NONE);
+    assert_int_equal(t->end.count_error, EMFILE);
+    assert_true(r == 0 || r == -EMFILE);
+    return true;
+}
+
+static void a_limit_that_nobody_can_watch_is_neither_kept_nor_reached(void **state)
+{
+    struct trial *t = *state;
+
+    t->spec.limits.cpu_ms = 200;
+    t->spec.limits.memory_bytes = 48 * MIB;
+    trial_open(t);
+    if (!is_blind(t, "echo up; while :; do :; done"))
+        expect_kill(t, BOX_KILL_CPU);
+    trial_close(t);
+    t->spec.limits.cpu_ms = limits_default().cpu_ms;
+    trial_open(t);
+    if (!is_blind(t, "echo up; head -c 200000000 /dev/zero | tail -c 150000000 | wc -c"))
+        assert_true(t->end.oom_kills > 0);
+    trial_close(t);
+}
+
 /* ---- a limit of a run below that of its box ------------------------------------------------- */
 
 static void each_run_has_its_own_limits(void **state)
@@ -388,6 +469,7 @@ int main(void)
         TRIAL_TEST(what_is_cancelled_before_it_starts_ends_at_once),
         TRIAL_TEST(what_runs_can_be_cancelled),
         TRIAL_TEST(a_cancel_that_never_comes_changes_nothing),
+        TRIAL_TEST(a_limit_that_nobody_can_watch_is_neither_kept_nor_reached),
         TRIAL_TEST(each_run_has_its_own_limits),
     };
 

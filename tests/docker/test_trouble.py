@@ -212,11 +212,28 @@ def test_L14_a_run_on_an_engine_that_hangs_ends_within_its_deadline(own_engine):
         assert process.stdout.readline() == b"up\n"
         with hung(own_engine):
             _, err = process.communicate(timeout=HUNG_WITHIN)
-            assert process.returncode in (124, 125), (process.returncode, err)
+            assert process.returncode == 124, (process.returncode, err)
+            assert b"timeout" in err, err
             late = own_engine.run("true", outer=HUNG_WITHIN)
             assert not late.hung and late.returncode == 125, late
             assert b"did not answer in time" in late.out + late.err, late
             assert host.until(lambda: not own_engine.processes(), within=GONE_WITHIN)
+        assert host.until(own_engine.is_clean, within=GONE_WITHIN), own_engine.containers()
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_cpu_time_that_a_hung_engine_does_not_tell_is_no_limit_that_was_reached(own_engine):
+    """The glove would tell it; whether the limit was reached is not known, and that is said."""
+    assert own_engine.run("true").exit_code == 0
+    process = own_engine.begin("echo up; sleep 1000", timeout="60", cpu_time="1")
+    try:
+        assert process.stdout.readline() == b"up\n"
+        with hung(own_engine):
+            _, err = process.communicate(timeout=HUNG_WITHIN)
+            assert process.returncode == 125, (process.returncode, err)
+            assert b"what ended the program is not known: a counter of its group" in err, err
         assert host.until(own_engine.is_clean, within=GONE_WITHIN), own_engine.containers()
     finally:
         process.kill()

@@ -18,6 +18,7 @@ struct box {
     struct evil evil;
     int watch_fd;
     uint64_t cpu_ns;
+    int cpu_result;
     unsigned opened;
     unsigned killed;
     unsigned closed;
@@ -82,9 +83,10 @@ static int note_open(struct box *box, const struct limits *limits, int *fds, siz
     return 0;
 }
 
-static uint64_t note_cpu(struct box *box)
+static int note_cpu(struct box *box, uint64_t *ret)
 {
-    return box->cpu_ns;
+    *ret = box->cpu_ns;
+    return box->cpu_result;
 }
 
 static int note_kill(struct box *box, struct gb_err *err)
@@ -534,6 +536,23 @@ static void a_backend_that_lost_its_hold_ends_the_run(void **state)
     close(run.box.watch_fd);
 }
 
+/* No limit was reached, and none can be watched. */
+static void cpu_time_that_cannot_be_read_ends_the_run_without_a_reason(void **state)
+{
+    struct run run;
+
+    (void)state;
+    run_prepare(&run);
+    run.spec.limits.cpu_ms = 50;
+    run.box.cpu_ns = 50 * NS_PER_MS;
+    run.box.cpu_result = -EMFILE;
+    assert_int_equal(play(&run, sleep_until_killed), 0);
+    assert_int_equal(run.end.kill, BOX_KILL_NONE);
+    assert_int_equal(run.end.count_error, EMFILE);
+    assert_true(run.box.killed > 0);
+    assert_true(run.took_ns < 4 * NS_PER_S);
+}
+
 static void the_hosts_counter_of_cpu_time_decides(void **state)
 {
     struct run run;
@@ -606,6 +625,7 @@ int main(void)
         cmocka_unit_test(a_lost_link_is_a_lost_run_and_keeps_its_output),
         cmocka_unit_test(a_backend_that_lost_its_hold_ends_the_run),
         cmocka_unit_test(the_hosts_counter_of_cpu_time_decides),
+        cmocka_unit_test(cpu_time_that_cannot_be_read_ends_the_run_without_a_reason),
         cmocka_unit_test(a_group_that_cannot_be_closed_is_an_error),
         cmocka_unit_test(input_without_credit_is_held_back),
     };

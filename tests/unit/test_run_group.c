@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -189,6 +190,54 @@ static void shared_groups_count_from_the_beginning_of_the_run(void **state)
     place->h.can_group_runs = true;
 }
 
+/* As in a program that has used up all its descriptors. */
+static rlim_t exhaust(struct rlimit *before)
+{
+    struct rlimit none = { 0 };
+
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, before), 0);
+    none.rlim_max = before->rlim_max;
+    return (rlim_t)setrlimit(RLIMIT_NOFILE, &none);
+}
+
+static void counters_that_cannot_be_read_are_not_zero(void **state)
+{
+    struct place *place = placed(state);
+    struct box_run_end end = { 0 };
+    struct run_group g;
+    struct rlimit before;
+    uint64_t used = 42;
+    int r;
+
+    assert_int_equal(open_run(place, 1, &g), 0);
+    g.before.cpu_ns = g.before.oom_kills = 7; /* as of a group that runs share */
+    assert_int_equal(exhaust(&before), 0);
+    r = run_group_cpu_ns(&g, &used);
+    run_group_read(&g, &end);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(r, -EMFILE);
+    assert_int_equal(used, 42);
+    assert_int_equal(end.count_error, EMFILE);
+    assert_int_equal(end.cpu_ns, 0);
+    assert_int_equal(end.oom_kills, 0);
+    run_group_close(&g);
+}
+
+static void a_run_is_not_begun_with_counters_that_cannot_be_read(void **state)
+{
+    struct place *place = placed(state);
+    struct run_group g;
+    struct rlimit before;
+    int r;
+
+    place->h.can_group_runs = false;
+    assert_int_equal(exhaust(&before), 0);
+    r = open_run(place, 1, &g);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(r, -EMFILE);
+    assert_non_null(strstr(place->err.msg, "counters of the box"));
+}
+
 #define PLACED(test) cmocka_unit_test_setup_teardown(test, make_place, remove_place)
 
 int main(void)
@@ -199,6 +248,8 @@ int main(void)
         PLACED(a_kill_is_believed_when_the_group_is_empty),
         PLACED(groups_that_were_removed_hold_nobody),
         PLACED(shared_groups_count_from_the_beginning_of_the_run),
+        PLACED(counters_that_cannot_be_read_are_not_zero),
+        PLACED(a_run_is_not_begun_with_counters_that_cannot_be_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

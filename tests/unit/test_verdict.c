@@ -116,6 +116,15 @@ static void what_is_lost_is_a_sandbox_error(void **state)
     check((struct run_facts){ 0 }, VERDICT_SANDBOX_ERROR);
 }
 
+static void a_failure_without_counters_has_no_other_name(void **state)
+{
+    (void)state;
+    check(WITH(f.is_uncounted = true, f.signo = SIGKILL), VERDICT_SANDBOX_ERROR);
+    check(WITH(f.is_uncounted = true, f.code = 1), VERDICT_SANDBOX_ERROR);
+    check(WITH(f.is_uncounted = true), VERDICT_OK);
+    check(WITH(f.is_uncounted = true, f.cause = KILL_CAUSE_WALL), VERDICT_TIMEOUT);
+}
+
 /* ---- each pair ---- */
 
 static void make(struct run_facts *facts, enum verdict verdict)
@@ -179,6 +188,8 @@ static enum verdict expected(const struct run_facts *f)
 
     if (f->is_lost || (!f->has_exited && f->cause == KILL_CAUSE_NONE))
         return VERDICT_SANDBOX_ERROR;
+    if (f->is_uncounted && !is_zero && f->cause == KILL_CAUSE_NONE)
+        return VERDICT_SANDBOX_ERROR;
     if (f->cause != KILL_CAUSE_NONE)
         return f->cause == KILL_CAUSE_CANCEL ? VERDICT_CANCELLED
                : f->cause == KILL_CAUSE_WALL ? VERDICT_TIMEOUT
@@ -207,7 +218,8 @@ static struct run_facts combination(unsigned n)
         .disk_free = n >> 5 & 1 ? 0 : 1 << 20,
         .inodes_free = n >> 6 & 1 ? 0 : 10,
         .signo = signals[n >> 7 & 3],
-        .cause = n >> 9,
+        .is_uncounted = n >> 9 & 1,
+        .cause = n >> 10,
     };
 
     return facts;
@@ -216,7 +228,7 @@ static struct run_facts combination(unsigned n)
 static void every_combination_of_facts_has_its_verdict(void **state)
 {
     (void)state;
-    for (unsigned n = 0; n < 5u << 9; n++) {
+    for (unsigned n = 0; n < 5u << 10; n++) {
         struct run_facts facts = combination(n);
 
         assert_int_equal(verdict_of(&facts), expected(&facts));
@@ -305,6 +317,7 @@ int main(void)
         cmocka_unit_test(an_oom_kill_decides_only_when_the_program_failed),
         cmocka_unit_test(our_own_kills_decide_whatever_the_program_did),
         cmocka_unit_test(what_is_lost_is_a_sandbox_error),
+        cmocka_unit_test(a_failure_without_counters_has_no_other_name),
         cmocka_unit_test(of_two_the_one_further_up_wins),
         cmocka_unit_test(every_combination_of_facts_has_its_verdict),
         cmocka_unit_test(counters_that_did_not_decide_are_events),

@@ -280,21 +280,32 @@ static int docker_probe(const struct box_spec *spec, struct gb_err *err)
 
 /* ---- runs ----------------------------------------------------------------------------------- */
 
-/* This machine's own view, or else the glove's word; nothing from a box that is lost.  A box that
- * is still being built has used nothing. */
-static struct msg_counts counts_now(struct box *box, const struct docker *docker)
-{
-    struct msg_counts counts = { 0 };
-    struct gb_err ignored = { 0 };
+/* Those of a box's counters that decide about verdicts. */
+#define DECIDING (COUNTS_FLAG_CPU | COUNTS_FLAG_MEMORY | COUNTS_FLAG_PIDS)
 
-    if (docker_groups_are_seen(&docker->groups))
-        return docker_groups_read(&docker->groups);
+/* This machine's own view, or else the glove's word. */
+static int counts_now(struct box *box, const struct docker *docker, struct msg_counts *ret,
+                      struct gb_err *err)
+{
+    int r;
+
+    *ret = (struct msg_counts){ 0 };
+    if (docker_groups_are_seen(&docker->groups)) {
+        r = docker_groups_read(&docker->groups, ret);
+        return r < 0 ? gb_fail(err, r, GB_BLAME_HOST, "reading the counters of the container: %s",
+                               strerror(-r))
+                     : 0;
+    }
     if (docker->is_hung)
-        return counts;
-    if (box_settle(box, &ignored) < 0 ||
-        link_counts(box_link(box), clock_after_ms(COUNTS_WAIT_MS), &counts, &ignored) < 0)
-        return (struct msg_counts){ 0 };
-    return counts;
+        return gb_fail(err, -ETIMEDOUT, GB_BLAME_PEER, "the engine does not answer any more");
+    r = box_settle(box, err);
+    return r < 0 ? r : link_counts(box_link(box), clock_after_ms(COUNTS_WAIT_MS), ret, err);
+}
+
+/* What the glove tells may go backwards, if it is not ours any more. */
+static uint64_t since(uint64_t now, uint64_t before)
+{
+    return now > before ? now - before : 0;
 }
 
 /* NOLINTNEXTLINE(readability-non-const-parameter): as box_ops has it */
@@ -302,11 +313,12 @@ static int docker_run_open(struct box *box, const struct limits *limits, int *fd
                            bool *ret_has_v2, struct gb_err *err)
 {
     struct docker *docker = box_state(box);
+    int r = counts_now(box, docker, &docker->before, err);
 
     (void)limits;
     (void)fds;
-    (void)err;
-    docker->before = counts_now(box, docker);
+    if (r < 0)
+        return r;
     docker->has_run = true;
     docker->kill_seq = 0;
     *n_fds = 0;
@@ -314,11 +326,23 @@ static int docker_run_open(struct box *box, const struct limits *limits, int *fd
     return 0;
 }
 
-static uint64_t docker_run_cpu_ns(struct box *box)
+static int docker_run_cpu_ns(struct box *box, uint64_t *ret)
 {
     struct docker *docker = box_state(box);
+    struct msg_counts now = { .flags = COUNTS_FLAG_CPU };
+    struct gb_err ignored = { 0 };
+    int r;
 
-    return counts_now(box, docker).cpu_ns - docker->before.cpu_ns;
+    *ret = 0;
+    if (!(docker->before.flags & COUNTS_FLAG_CPU))
+        return 0;
+    r = docker_groups_are_seen(&docker->groups) ? docker_groups_cpu_ns(&docker->groups, &now.cpu_ns)
+                                                : counts_now(box, docker, &now, &ignored);
+    if (r == 0 && !(now.flags & COUNTS_FLAG_CPU))
+        r = -ENODATA;
+    if (r == 0)
+        *ret = since(now.cpu_ns, docker->before.cpu_ns);
+    return r;
 }
 
 static int docker_run_kill(struct box *box, struct gb_err *err)
@@ -353,18 +377,24 @@ static uint32_t await_kill(struct box *box, struct docker *docker)
 
 static void note_counts(struct box *box, const struct docker *docker, struct box_run_end *ret)
 {
-    struct msg_counts now = counts_now(box, docker);
+    struct msg_counts now;
+    struct gb_err ignored = { 0 };
+    int r = counts_now(box, docker, &now, &ignored);
     const struct msg_counts *before = &docker->before;
 
+    /* What could be read when the run began must be there at its end too. */
+    if (r == 0 && before->flags & DECIDING & ~now.flags)
+        r = -ENODATA;
+    ret->count_error = -r;
     if (now.flags & before->flags & COUNTS_FLAG_CPU)
-        ret->cpu_ns = now.cpu_ns - before->cpu_ns;
+        ret->cpu_ns = since(now.cpu_ns, before->cpu_ns);
     if (now.flags & before->flags & COUNTS_FLAG_MEMORY) {
         ret->memory_peak = now.memory_peak;
         ret->memory_files = now.memory_files;
-        ret->oom_kills = now.oom_kills - before->oom_kills;
+        ret->oom_kills = since(now.oom_kills, before->oom_kills);
     }
     if (now.flags & before->flags & COUNTS_FLAG_PIDS)
-        ret->pids_hits = now.pids_hits - before->pids_hits;
+        ret->pids_hits = since(now.pids_hits, before->pids_hits);
 }
 
 static int docker_run_close(struct box *box, struct box_run_end *ret, struct gb_err *err)
@@ -411,15 +441,10 @@ static int docker_usage(struct box *box, struct box_usage *ret, struct gb_err *e
 {
     struct docker *docker = box_state(box);
     struct msg_counts counts;
+    int r = counts_now(box, docker, &counts, err);
 
-    if (docker_groups_are_seen(&docker->groups)) {
-        counts = docker_groups_read(&docker->groups);
-    } else {
-        int r = link_counts(box_link(box), clock_after_ms(COUNTS_WAIT_MS), &counts, err);
-
-        if (r < 0)
-            return r;
-    }
+    if (r < 0)
+        return r;
     *ret = (struct box_usage){
         .memory_bytes = counts.memory_now,
         .memory_peak = counts.memory_peak,

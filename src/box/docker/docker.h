@@ -126,5 +126,8 @@ struct msg_counts;
 /* pid: of the container's PID 1, on this machine. */
 void docker_groups_open(int64_t pid, const char *container, struct docker_groups *ret);
 void docker_groups_close(struct docker_groups *groups);
-struct msg_counts docker_groups_read(const struct docker_groups *groups);
 bool docker_groups_are_seen(const struct docker_groups *groups);
+
+/* The flags say what is counted; negative when what is there cannot be read. */
+int docker_groups_read(const struct docker_groups *groups, struct msg_counts *ret);
+int docker_groups_cpu_ns(const struct docker_groups *groups, uint64_t *ret);

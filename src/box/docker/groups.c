@@ -92,23 +92,50 @@ bool docker_groups_are_seen(const struct docker_groups *groups)
     return groups->memory >= 0 && groups->pids >= 0 && groups->cpu >= 0;
 }
 
-struct msg_counts docker_groups_read(const struct docker_groups *groups)
+int docker_groups_cpu_ns(const struct docker_groups *groups, uint64_t *ret)
+{
+    uint64_t value;
+    int r = groups->is_v2 ? count_read(groups->cpu, "cpu.stat", "usage_usec", &value)
+                          : count_read(groups->cpu, "cpuacct.usage", NULL, &value);
+
+    if (r == 0)
+        *ret = groups->is_v2 ? value * 1000 : value;
+    return r;
+}
+
+/* Notes what was read, or why not: a controller that is not there counts nothing. */
+static int noted(int r, uint32_t flag, struct msg_counts *counts)
+{
+    if (r == 0)
+        counts->flags |= flag;
+    return r == -ENOENT || r == -ENODATA ? 0 : r;
+}
+
+static int read_deciding(const struct docker_groups *groups, struct msg_counts *ret)
+{
+    int r = noted(docker_groups_cpu_ns(groups, &ret->cpu_ns), COUNTS_FLAG_CPU, ret);
+
+    if (r == 0)
+        r = noted(count_read(groups->memory, groups->is_v2 ? "memory.events" : "memory.oom_control",
+                             "oom_kill", &ret->oom_kills),
+                  COUNTS_FLAG_MEMORY, ret);
+    if (r == 0)
+        r = noted(count_read(groups->pids, "pids.events", "max", &ret->pids_hits), COUNTS_FLAG_PIDS,
+                  ret);
+    return r;
+}
+
+int docker_groups_read(const struct docker_groups *groups, struct msg_counts *ret)
 {
     bool is_v2 = groups->is_v2;
 
-    return (struct msg_counts){
-        .flags =
-            COUNTS_FLAG_CPU | COUNTS_FLAG_MEMORY | COUNTS_FLAG_PIDS | (is_v2 ? COUNTS_FLAG_V2 : 0),
-        .cpu_ns = is_v2 ? count_of(groups->cpu, "cpu.stat", "usage_usec") * 1000
-                        : count_of(groups->cpu, "cpuacct.usage", NULL),
-        .memory_peak =
-            count_of(groups->memory, is_v2 ? "memory.peak" : "memory.max_usage_in_bytes", NULL),
-        .memory_files = count_of(groups->memory, "memory.stat", "shmem"),
-        .oom_kills =
-            count_of(groups->memory, is_v2 ? "memory.events" : "memory.oom_control", "oom_kill"),
-        .pids_hits = count_of(groups->pids, "pids.events", "max"),
-        .memory_now =
-            count_of(groups->memory, is_v2 ? "memory.current" : "memory.usage_in_bytes", NULL),
-        .pids_now = count_of(groups->pids, "pids.current", NULL),
-    };
+    *ret = (struct msg_counts){ .flags = is_v2 ? COUNTS_FLAG_V2 : 0 };
+    /* Told, but nothing hangs on them. */
+    (void)count_read(groups->memory, is_v2 ? "memory.peak" : "memory.max_usage_in_bytes", NULL,
+                     &ret->memory_peak);
+    (void)count_read(groups->memory, "memory.stat", "shmem", &ret->memory_files);
+    (void)count_read(groups->memory, is_v2 ? "memory.current" : "memory.usage_in_bytes", NULL,
+                     &ret->memory_now);
+    (void)count_read(groups->pids, "pids.current", NULL, &ret->pids_now);
+    return read_deciding(groups, ret);
 }

@@ -312,11 +312,12 @@ static int native_run_open(struct box *box, const struct limits *limits, int *fd
     return 0;
 }
 
-static uint64_t native_run_cpu_ns(struct box *box)
+static int native_run_cpu_ns(struct box *box, uint64_t *ret)
 {
     struct native *native = box_state(box);
 
-    return native->has_run ? run_group_cpu_ns(&native->run) : 0;
+    *ret = 0;
+    return native->has_run ? run_group_cpu_ns(&native->run, ret) : 0;
 }
 
 /* Without a group of the run's own the glove does it: every process of the box but itself. */

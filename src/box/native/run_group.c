@@ -22,42 +22,81 @@
 
 /* ---- counters ------------------------------------------------------------------------------- */
 
-static struct counters counters_read(const struct run_group *g)
-{
-    struct counters c = { 0 };
+enum counter {
+    COUNTER_CPU,
+    COUNTER_OOM_KILLS,
+    COUNTER_PIDS_HITS,
+    COUNTER_MEMORY_PEAK,
+};
 
-    /* Counted in the v2 tree, or else by cpuacct. */
-    if (g->cpu >= 0)
-        c.cpu_ns = g->cpu == g->kill ? count_of(g->dirs[g->cpu], "cpu.stat", "usage_usec") * 1000
-                                     : count_of(g->dirs[g->cpu], "cpuacct.usage", NULL);
-    if (g->memory >= 0) {
-        c.oom_kills = count_of(g->dirs[g->memory],
-                               g->is_v2 ? "memory.events" : "memory.oom_control", "oom_kill");
-        c.memory_peak = count_of(g->dirs[g->memory],
-                                 g->is_v2 ? "memory.peak" : "memory.max_usage_in_bytes", NULL);
-    }
-    if (g->pids >= 0)
-        c.pids_hits = count_of(g->dirs[g->pids], "pids.events", "max");
-    return c;
+/* Where a counter is, in v1's tree and in v2's. */
+static const struct {
+    const char *file;
+    const char *key;
+    uint64_t unit;
+} places[][2] = {
+    [COUNTER_CPU] = { { "cpuacct.usage", NULL, 1 }, { "cpu.stat", "usage_usec", 1000 } },
+    [COUNTER_OOM_KILLS] = { { "memory.oom_control", "oom_kill", 1 },
+                            { "memory.events", "oom_kill", 1 } },
+    [COUNTER_PIDS_HITS] = { { "pids.events", "max", 1 }, { "pids.events", "max", 1 } },
+    [COUNTER_MEMORY_PEAK] = { { "memory.max_usage_in_bytes", NULL, 1 },
+                              { "memory.peak", NULL, 1 } },
+};
+
+/* Which directory has it; -1: nobody counts. */
+static int holder_of(const struct run_group *g, enum counter counter)
+{
+    return counter == COUNTER_CPU ? g->cpu : counter == COUNTER_PIDS_HITS ? g->pids : g->memory;
 }
 
-uint64_t run_group_cpu_ns(const struct run_group *g)
+/* What nobody counts is 0. */
+static int counter_read(const struct run_group *g, enum counter counter, uint64_t *ret)
 {
-    if (g->cpu < 0)
-        return 0;
-    return counters_read(g).cpu_ns - g->before.cpu_ns;
+    int holder = holder_of(g, counter);
+    /* CPU time may be counted in the v2 tree also where all the rest is v1's. */
+    bool is_v2 = counter == COUNTER_CPU ? holder == g->kill : g->is_v2;
+    uint64_t value = 0;
+    int r = holder < 0 ? 0
+                       : count_read(g->dirs[holder], places[counter][is_v2].file,
+                                    places[counter][is_v2].key, &value);
+
+    if (r == 0)
+        *ret = value * places[counter][is_v2].unit;
+    return r;
+}
+
+/* Those that decide about a verdict. */
+static int counters_read(const struct run_group *g, struct counters *ret)
+{
+    int r = counter_read(g, COUNTER_CPU, &ret->cpu_ns);
+
+    if (r == 0)
+        r = counter_read(g, COUNTER_OOM_KILLS, &ret->oom_kills);
+    return r < 0 ? r : counter_read(g, COUNTER_PIDS_HITS, &ret->pids_hits);
+}
+
+int run_group_cpu_ns(const struct run_group *g, uint64_t *ret)
+{
+    uint64_t now;
+    int r = counter_read(g, COUNTER_CPU, &now);
+
+    if (r == 0)
+        *ret = now - g->before.cpu_ns;
+    return r;
 }
 
 void run_group_read(const struct run_group *g, struct box_run_end *ret)
 {
-    struct counters now = counters_read(g);
+    struct counters now = g->before;
 
+    ret->count_error = -counters_read(g, &now);
     ret->cpu_ns = now.cpu_ns - g->before.cpu_ns;
     ret->oom_kills = now.oom_kills - g->before.oom_kills;
     ret->pids_hits = now.pids_hits - g->before.pids_hits;
-    ret->memory_peak = now.memory_peak;
+    /* Told, but nothing hangs on them. */
+    (void)counter_read(g, COUNTER_MEMORY_PEAK, &ret->memory_peak);
     if (ret->oom_kills)
-        ret->memory_files = count_of(g->dirs[g->memory], "memory.stat", "shmem");
+        (void)count_read(g->dirs[g->memory], "memory.stat", "shmem", &ret->memory_files);
 }
 
 /* ---- making --------------------------------------------------------------------------------- */
@@ -190,8 +229,9 @@ int run_group_open(const struct hierarchies *h, wall_set walls, const int *group
         run_group_close(ret);
         return gb_fail(err, r, GB_BLAME_HOST, "making the groups of a run: %s", strerror(-r));
     }
-    if (!ret->is_own)
-        ret->before = counters_read(ret);
+    r = ret->is_own ? 0 : counters_read(ret, &ret->before);
+    if (r < 0)
+        return gb_fail(err, r, GB_BLAME_HOST, "reading the counters of the box: %s", strerror(-r));
     return 0;
 }
 

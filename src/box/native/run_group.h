@@ -21,7 +21,6 @@ struct counters {
     uint64_t cpu_ns;
     uint64_t oom_kills;
     uint64_t pids_hits;
-    uint64_t memory_peak;
 };
 
 struct run_group {
@@ -44,7 +43,9 @@ int run_group_open(const struct hierarchies *h, wall_set walls, const int *group
                    unsigned number, const struct limits *limits, struct run_group *ret,
                    struct gb_err *err);
 
-uint64_t run_group_cpu_ns(const struct run_group *group);
+/* CPU time since the beginning of the run; 0 where nobody counts it.  Negative: the counter cannot
+ * be read, so it is not known. */
+int run_group_cpu_ns(const struct run_group *group, uint64_t *ret);
 
 /* 0, or -ENOTSUP where only the glove can. */
 int run_group_kill(const struct run_group *group);
@@ -52,7 +53,7 @@ int run_group_kill(const struct run_group *group);
 /* Waits until nothing lives in it; the number that still does after timeout_ms. */
 uint32_t run_group_wait(const struct run_group *group, int timeout_ms);
 
-/* Reads the counters into *ret. */
+/* Reads the counters into *ret; count_error tells of one that could not be. */
 void run_group_read(const struct run_group *group, struct box_run_end *ret);
 
 /* Removes the directories, if they are the run's own. */

@@ -36,7 +36,7 @@ void usage_read(const int *dirs, size_t n, struct box_usage *ret)
         uint64_t value;
 
         for (size_t dir = 0; *field == 0 && dir < n; dir++)
-            if (count_read(dirs[dir], counters[i].file, counters[i].key, &value))
+            if (count_read(dirs[dir], counters[i].file, counters[i].key, &value) == 0)
                 *field = value * counters[i].scale;
     }
 }
