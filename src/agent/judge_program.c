@@ -265,7 +265,8 @@ int program_start(const struct program *program, const struct load *load, char *
         .keep = OUT_KEEP,
         .cancel_fd = spec->cancel_fd,
         .deadline_ns = spec->deadline_ns,
-        .pool = load == &program->load ? program->pool : NULL,
+        /* Those that wait have no network. */
+        .pool = load == &program->load && !program->box.net ? program->pool : NULL,
     };
     int r;
 

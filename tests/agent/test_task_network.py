@@ -212,6 +212,14 @@ def test_the_program_of_an_answer_fetches_what_it_was_granted(place, site):
     assert done.document["answer"] == "2" and site.seen == ["/news"]
 
 
+def test_a_script_that_was_read_in_a_box_without_a_network_has_one(place, site):
+    code = "curl -s URL/news | grep -c title\n".replace("URL", site.url)
+    agent = Online(place, [rule(contract("answer", language="sh", files=["main.sh"], hosts=[site.host]), system=task.PLANS),
+                           rule(file("main.sh", code), system=task.SHORT)])
+    done = agent.run("--net", site.rules, "how many titles has the page?")
+    assert done.document["answer"] == "2" and site.seen == ["/news"]
+
+
 def test_a_name_that_was_granted_leads_to_no_private_address(place, site):
     """Names and addresses are decided apart, as `exec --net` does."""
     agent = Online(place, fetching(site))
