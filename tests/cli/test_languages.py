@@ -92,7 +92,7 @@ BROKEN = {
     "rust": "fn main() { missing() }\n",
     "java": "class Broken { public static void main(String[] a) { missing(); } }\n",
 }
-COMPILER_EXITS = {"typescript": 1, "c": 1, "cpp": 1, "go": 1, "rust": 1, "java": 1}
+COMPILER_EXITS = {"typescript": {1}, "c": {1}, "cpp": {1}, "go": {1, 2}, "rust": {1}, "java": {1}}  # by version
 
 
 def rust_toolchain():
@@ -193,7 +193,7 @@ def test_arguments_and_input(name):
 def test_an_error_of_the_compiler(name):
     result = run(name, BROKEN[name], cpus=2)
     assert (result.verdict, result.failed_step) == ("nonzero", "compile"), result
-    assert result.exit_code == result.returncode == COMPILER_EXITS[name], result
+    assert result.exit_code == result.returncode and result.exit_code in COMPILER_EXITS[name], result
     assert [step["name"] for step in result.steps] == ["compile"]
     assert "missing" in result.stderr or name == "typescript", result
 
@@ -201,7 +201,7 @@ def test_an_error_of_the_compiler(name):
 @pytest.mark.parametrize("name", [name for name in COMPILED if name in QUICK])
 def test_an_error_of_the_compiler_without_json(name):
     plain = run(name, BROKEN[name], as_json=False)
-    assert (plain.returncode, plain.out) == (COMPILER_EXITS[name], b"") and plain.err, plain
+    assert plain.returncode in COMPILER_EXITS[name] and plain.out == b"" and plain.err, plain
 
 
 @pytest.mark.parametrize("name", QUICK)

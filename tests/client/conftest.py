@@ -5,15 +5,14 @@ The packages that its adapters plug into are installed by tools/testbed on first
 fails, for want of a network, their tests are skipped; where CI is set, they fail.
 """
 import os
-import subprocess
 import sys
-from pathlib import Path
 from typing import Callable, NamedTuple
 
 import pytest
 from lib import engines, host
 from lib import ledger as books
 from lib import place as places
+from lib import testbed
 
 IMAGE = "busybox:test"
 CLIENT = places.ROOT / "clients/python"
@@ -39,13 +38,12 @@ def desk(place, ledger, monkeypatch):
 
 
 def _testbed(name):
-    done = subprocess.run([places.ROOT / "tools/testbed", name], capture_output=True, text=True)
-    if done.returncode == 0:
-        return Path(done.stdout.strip(), "bin")
-    why = f"{name} is not installed: {' '.join(done.stderr.split()[-40:])}"
-    if os.environ.get("CI"):
-        pytest.fail(why)
-    pytest.skip(why)
+    try:
+        return testbed.directory(name) / "bin"
+    except testbed.Missing as why:
+        if os.environ.get("CI"):
+            pytest.fail(str(why))
+        pytest.skip(str(why))
 
 
 @pytest.fixture(scope="session")

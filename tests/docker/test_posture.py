@@ -55,6 +55,7 @@ def body_of(inspected):
     for mount in body["Mounts"]:
         assert mount["Source"].startswith("glovebox-glove-")
         mount["Source"] = "glovebox-glove"
+    body["RestartPolicy"]["Name"] = body["RestartPolicy"]["Name"] or "no"  # older ones say nothing
     body["User"], body["Env"], body["Cmd"] = config["User"], config["Env"], config["Cmd"]
     body["labels"] = sorted(config["Labels"])
     body["networks"] = sorted(inspected["NetworkSettings"]["Networks"])
@@ -62,11 +63,15 @@ def body_of(inspected):
 
 
 def test_the_body_of_a_container_is_the_golden_one(inspected):
-    text = json.dumps(body_of(inspected), indent=1, sort_keys=True) + "\n"
+    """What is hidden from it is the engine's choice: newer ones hide more, none less."""
+    body = body_of(inspected)
     path = GOLDEN / "body.json"
     if os.environ.get("GLOVEBOX_GOLDEN") == "write":
-        path.write_text(text)
-    assert text == path.read_text()
+        path.write_text(json.dumps(body, indent=1, sort_keys=True) + "\n")
+    golden = json.loads(path.read_text())
+    for name in ("MaskedPaths", "ReadonlyPaths"):
+        assert set(golden.pop(name)) <= set(body.pop(name)), name
+    assert body == golden
 
 
 def says(docker, script):

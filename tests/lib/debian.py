@@ -19,7 +19,7 @@ PYTHON = ["python3.11-minimal", "python3-minimal", "libpython3.11-minimal", "lib
           "python3-wheel", "python3-pip"]
 
 # Not Debian's everywhere, and npm brings itself up to date: dpkg does not know all their files.  Debian's
-# own npm is many packages, which lie beside each other.
+# own npm is many packages, which lie beside each other and link to each other's directories.
 NODE = "/usr/bin/node"
 NPM = "/usr/bin/npm"
 SHARED = "/usr/share/nodejs"
@@ -39,8 +39,11 @@ def _node_files():
         raise engines.Missing(f"{missing[0]} is not installed")
     home = os.path.dirname(os.path.dirname(os.path.realpath(NPM)))
     top = SHARED if home.startswith(SHARED) else home
-    return [NODE, NPM, *(os.path.join(folder, name) for folder, _, names in os.walk(top)
-                         for name in names)]
+    found = [NODE, NPM]
+    for folder, folders, names in os.walk(top):
+        found += [os.path.join(folder, name) for name in names]
+        found += [path for path in (os.path.join(folder, name) for name in folders) if os.path.islink(path)]
+    return found
 
 
 def _is_program(path):

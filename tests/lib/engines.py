@@ -20,7 +20,9 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-from lib import host
+import pytest
+
+from lib import host, testbed
 
 START_WITHIN = 60
 DOCKERD = "/usr/sbin/dockerd"
@@ -259,9 +261,23 @@ def _running(kind, program, command, groups, environment=None, settle=lambda eng
         shutil.rmtree(base)
 
 
+def programs():
+    """Where the Docker under test has its programs: GLOVEBOX_DOCKER names one of tools/testbed."""
+    version = os.environ.get("GLOVEBOX_DOCKER")
+    if not version:
+        return Path(DOCKERD).parent
+    try:
+        return testbed.directory(f"docker{version}") / "bin"
+    except testbed.Missing as why:
+        if os.environ.get("CI"):
+            raise Missing(str(why)) from why
+        pytest.skip(str(why))  # for want of a network
+
+
 def docker(*arguments, disk=None):
     """A private Docker; a context manager.  disk: the size of all that it can keep, "24m"."""
     group = f"gbengine-{os.getpid()}"
+    folder = programs()
 
     def command(engine):
         base = engine.base
@@ -276,9 +292,10 @@ def docker(*arguments, disk=None):
         return f"mkdir {data} && mount -t tmpfs -o size={disk} tmpfs {data} && " if disk else ""
 
     def environment(engine):
-        return {"TMPDIR": str(engine.base)}  # containerd writes its stacks there when it was stopped
+        # containerd writes its stacks there when it was stopped
+        return {"TMPDIR": str(engine.base), "PATH": f"{folder}:{os.environ['PATH']}"}
 
-    return _running("docker", DOCKERD, command, [group], environment, small)
+    return _running("docker", str(folder / "dockerd"), command, [group], environment, small)
 
 
 def podman():

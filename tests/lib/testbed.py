@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What tools/testbed installs apart from the system, on first use."""
+import subprocess
+from pathlib import Path
+
+from lib import place
+
+
+class Missing(Exception):
+    """It is not installed and cannot be."""
+
+
+def directory(name):
+    """Where the thing of that name is."""
+    done = subprocess.run([place.ROOT / "tools/testbed", name], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise Missing(f"{name}: {' '.join(done.stderr.split()[-40:])}")
+    return Path(done.stdout.strip())
