@@ -26,14 +26,19 @@ SEED = int(os.environ.get("GLOVEBOX_SEED", time.time_ns() % 1_000_000))
 
 # Takes the whole range of a short life: files in, compile-free start, output, children, files out.
 PROGRAM = "echo ready; (setsid sleep 1000 &); cat >/dev/null; echo end"
+# Has not ended when its end is waited for.
+ENDLESS = "echo ready; (setsid sleep 1000 &); sleep 1000"
 
 
 def processes_of(command_pid):
-    """name -> pid of what lives now: command, spawner, guard, glove, run."""
+    """name -> pid of what lives now: command, spawner, guard, glove, minder (of an ordinary user's
+    runs), run."""
     found = {"command": command_pid}
     for process in host.descendants(command_pid):
         if process.depth > 1 and process.inner_pid == 1:
             found.setdefault("glove", process.pid)
+        elif process.comm == "minder" and process.ppid == found.get("glove"):
+            found.setdefault("minder", process.pid)
         elif process.depth > 1:
             found.setdefault("run", process.pid)
         elif process.ppid == command_pid:
@@ -126,8 +131,8 @@ STANDING = [("command",), ("spawner",), ("glove",), ("run",), ("command", "glove
 
 
 @pytest.mark.parametrize("names", STANDING, ids="+".join)
-def test_L01_killed_while_a_program_runs(place, names):
-    victim = Victim(place, as_json="command" not in names)
+def test_L01_killed_while_a_program_runs(place, names, host_user):
+    victim = Victim(place, ENDLESS, as_json="command" not in names, as_user=host_user)
     assert host.until(lambda: "run" in processes_of(victim.process.pid), 30)
     started = time.monotonic()
     assert victim.kill(*names) == list(names)
@@ -144,6 +149,26 @@ def test_L01_killed_while_a_program_runs(place, names):
         expected |= {("sandbox_error", 125)} if names != ("run",) else set()
         assert (result.verdict, result.returncode) in expected, result
         assert result.survivors == 0, result
+    victim.assert_gone()
+    assert time.monotonic() - started < GONE_WITHIN
+
+
+MINDERS = [("minder",), ("minder", "run"), ("minder", "glove"), ("minder", "spawner"), ("command", "minder")]
+
+
+@pytest.mark.parametrize("names", MINDERS, ids="+".join)
+def test_L01_the_minder_is_killed_while_a_program_runs(place, names, ordinary_user):
+    """Who ends what a run without groups has started.  Without one nothing lives on either: its
+    processes go to the glove, which ends them."""
+    victim = Victim(place, ENDLESS, as_json="command" not in names, as_user=ordinary_user)
+    assert host.until(lambda: "run" in processes_of(victim.process.pid), 30)
+    started = time.monotonic()
+    assert victim.kill(*names) == list(names)
+    if "command" in names:
+        end_of_killed(victim)
+    else:
+        result = victim.end()
+        assert result.verdict in ("signal", "sandbox_error") and result.survivors == 0, result
     victim.assert_gone()
     assert time.monotonic() - started < GONE_WITHIN
 
@@ -299,6 +324,22 @@ def test_L01_killed_at_random_moments(place, life, names):
     for index in range(MOMENTS):
         kill_one(place, rng, names, life, index)
     assert box.run("exit 0", language="sh").verdict == "ok"
+
+
+def test_L01_spawner_and_guard_at_random_moments(place, life, host_user):
+    """Nobody is left to remove the groups: no process lives on, and the next box finds them clean."""
+    rng = random.Random(f"{SEED}both{host_user}")
+    for index in range(MOMENTS):
+        start = time.monotonic()
+        victim = Victim(place, "echo ready; exit 0", as_user=host_user)
+        delay = rng.uniform(0, life * 1.3)
+        pause_until(start + delay)
+        hit = strike(victim, ("guard", "spawner"))
+        what = f"GLOVEBOX_SEED={SEED} number {index}, {hit} after {delay * 1000:.2f} ms"
+        check_answer(victim.end(), hit, what)
+        victim.assert_gone(what, groups_may_stay=True)
+        assert box.run("exit 3", language="sh", as_user=host_user).exit_code == 3, what
+        victim.assert_gone(what)
 
 
 def test_L01_killed_at_random_moments_as_an_ordinary_user(place, ordinary_user):

@@ -5,6 +5,7 @@ What it does is load/load.c.  While it goes on the host must be able to work, an
 must be back.
 """
 import concurrent.futures
+import contextlib
 import os
 import re
 import shutil
@@ -17,7 +18,7 @@ from pathlib import Path
 import pytest
 
 import sheet as sheets
-from lib import box, host, kept, pace
+from lib import box, host, kept, ledger as books, pace
 
 LOAD = Path(__file__).parent / "load" / "load.c"
 MIB = 1 << 20
@@ -92,9 +93,9 @@ def meminfo(*names):
 
 @pytest.mark.serial
 @pytest.mark.parametrize("name", ["fork", "bomb", "vfork", "threads", "zombies", "orphans"])
-def test_R01_processes_end_at_the_cap_and_the_host_can_fork(load, name):
+def test_R01_processes_end_at_the_cap_and_the_host_can_fork(load, name, host_user):
     with Watch(fork_seconds, every=0.02) as forks:
-        result = act(load, name, pids=64, memory="256m")
+        result = act(load, name, pids=64, memory="256m", as_user=host_user)
     assert result.verdict == "timeout" and result.survivors == 0, result
     assert result.seconds < 1.5 + SLACK
     if name not in ("bomb", "orphans"):
@@ -104,11 +105,13 @@ def test_R01_processes_end_at_the_cap_and_the_host_can_fork(load, name):
     assert len(slow) > 10 and slow[int(len(slow) * 0.99) - 1] < pace.within(0.05), slow[-5:]
 
 
-def test_R01_many_short_processes_are_reaped(load):
-    """A parent that never waits and then dies: its zombies go to PID 1, which reaps them."""
+def test_R01_many_short_processes_are_reaped(host_user):
+    """A parent that never waits and then dies: its zombies go to PID 1, or to the run's minder, who
+    reaps them."""
     code = "for i in 1 2 3 4 5 6 7 8 9 10; do (for j in $(seq 30); do : & done; exit 0) & done; wait; " \
-           "sleep 0.2; grep -l 'State:.Z' /proc/[0-9]*/status 2>/dev/null | wc -l; echo end"
-    result = box.run(code, language="bash", pids=512)
+           "for k in $(seq 500); do n=$(grep -l 'State:.Z' /proc/[0-9]*/status 2>/dev/null | wc -l); " \
+           "[ $n = 0 ] && break; sleep 0.01; done; echo $n; echo end"
+    result = box.run(code, language="bash", pids=512, as_user=host_user)
     assert (result.verdict, result.stdout, result.survivors) == ("ok", "0\nend\n", 0), result
 
 
@@ -128,34 +131,39 @@ def test_R02_memory_ends_at_the_limit(load, name, host_user):
     assert result.memory_peak_bytes <= MEMORY + besides, result
 
 
+@contextlib.contextmanager
 def kernel_messages():
-    """Lines of the kernel's log, oldest first; none where it may not be read."""
-    try:
-        log = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
-    except OSError:
-        return []
-    lines = []
-    try:
-        while True:
-            lines.append(os.read(log, 8192).decode("utf-8", "replace"))
-    except BlockingIOError:
+    """new() gives the lines of the kernel's log since then, or fails where some were overwritten."""
+    log = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
+    os.lseek(log, 0, os.SEEK_END)
+
+    def new():
+        lines = []
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                lines.append(os.read(log, 8192).decode("utf-8", "replace"))
+        numbers = [int(line.split(",")[1]) for line in lines]
+        assert numbers == list(range(numbers[0], numbers[0] + len(numbers))) if numbers else True
         return lines
+    try:
+        yield new
     finally:
         os.close(log)
 
 
 @pytest.mark.serial
 def test_R02_twenty_boxes_out_of_memory_harm_nobody_else(load):
-    before = len(kernel_messages())
-    with box.start("echo ready; cat; echo still here", language="sh", memory="32m") as bystander:
+    with kernel_messages() as new, \
+            box.start("echo ready; cat; echo still here", language="sh", memory="32m") as bystander:
         bystander.expect(b"ready")
         with concurrent.futures.ThreadPoolExecutor(20) as pool:
             results = list(pool.map(lambda _: act(load, "anon", memory=MEMORY, timeout=60), range(20)))
         assert [r.verdict for r in results] == ["memory"] * 20, results
         code, seen = bystander.end()
         assert (code, seen) == (0, b"ready\nstill here\n")
-    new = kernel_messages()[before:]
-    assert not [line for line in new if "Out of memory: Killed" in line], "the machine itself ran out"
+        told = new()
+    assert len([line for line in told if "Memory cgroup out of memory: Killed" in line]) >= 1, told
+    assert not [line for line in told if ";Out of memory: Killed" in line], "the machine itself ran out"
 
 
 def test_R02_the_run_is_what_the_kernel_would_choose_first():
@@ -183,10 +191,10 @@ FILLERS = {
 
 
 @pytest.mark.parametrize("name", FILLERS)
-def test_R03_files_in_memory_are_counted_and_given_back(name):
+def test_R03_files_in_memory_are_counted_and_given_back(name, host_user):
     before = meminfo("Shmem")
     for _ in range(3):
-        result = box.run(FILLERS[name], language="sh", memory="256m", disk="200m")
+        result = box.run(FILLERS[name], language="sh", memory="256m", disk="200m", as_user=host_user)
         assert result.verdict in ("ok", "nonzero", "disk"), result
         if result.verdict == "ok":
             assert result.memory_peak_bytes >= 95 * MIB, result
@@ -273,8 +281,8 @@ def free_bytes():
 
 
 @pytest.mark.parametrize("name", ["fill", "fallocate", "sparse", "unlinked", "logs", "places"])
-def test_R05_the_disk_ends_at_its_limit(load, name):
-    result = act(load, name, disk=DISK, timeout=20)
+def test_R05_the_disk_ends_at_its_limit(load, name, host_user):
+    result = act(load, name, disk=DISK, timeout=20, as_user=host_user)
     # Room that an open file has taken is back when its program has ended.
     expected = ("nonzero", 3) if name == "unlinked" else ("disk", 153)
     assert (result.verdict, result.returncode) == expected, result
@@ -312,13 +320,16 @@ def test_R05_limits_of_files_cannot_be_raised():
 # ---- R06: number of files -----------------------------------------------------------------------
 
 @pytest.mark.parametrize("name", ["files", "folders", "links", "hardlinks"])
-def test_R06_the_number_of_files_is_limited_and_they_go_quickly(load, name):
-    result = act(load, name, timeout=60, memory="512m")
+def test_R06_the_number_of_files_is_limited_and_they_go_quickly(load, name, host_user):
+    result = act(load, name, timeout=60, memory="512m", as_user=host_user)
+    ended = time.monotonic()
     assert result.returncode != 0 and result.verdict in ("disk", "nonzero", "memory"), result
     if name in ("files", "folders"):
         assert (result.verdict, 60000 < refused_at(result) <= 65536) == ("disk", True), result
-    # Removing them is the kernel's work at the end of the box.
-    assert result.seconds - result.wall_ms / 1000 < pace.within(5), result
+    # Removing them is the kernel's work at the end of the box, for which the command does not wait.
+    assert host.until(lambda: not books.own_groups() and not books.run_directory(), 60)
+    end = result.seconds - result.wall_ms / 1000 + time.monotonic() - ended
+    assert end < pace.within(5), (end, result)
 
 
 def test_R06_the_limit_is_a_setting(load):
@@ -371,6 +382,7 @@ FLOODS = {
     "no valid text": ("head -c {n} /dev/zero | tr '\\0' '\\377'", 1),
     "escapes": ("yes \"$(printf '\\033[31m\\033]0;x\\007')\" | head -c {n}", 1),
 }
+DROPPED = re.compile(r"\n?\[\.\.\. \d+ bytes dropped \.\.\.\]\n")
 FLOOD = pace.count(check=512 * MIB, proof=2 << 30)
 
 
@@ -391,7 +403,8 @@ def test_R08_a_flood_is_counted_and_not_kept(name, place):
     result = box.Result(words, process.returncode, out, err, 0, False)
     assert (result.verdict, result.truncated, result.survivors) == ("ok", True, 0), result.verdict
     assert result.stdout_bytes + result.stderr_bytes == FLOOD * streams, result.stdout_bytes
-    assert len(result.stdout) + len(result.stderr) <= 9 * MIB
+    kept_text = DROPPED.sub("", result.stdout) + DROPPED.sub("", result.stderr)
+    assert len(kept_text) == 8 * MIB, len(kept_text)
     # The kept 8 MiB, what JSON makes of them (six bytes for one), and 16 MiB besides.
     assert max(sizes.answers) <= (8 + 6 * 8 * 2 + 16) * MIB, max(sizes.answers)
 
@@ -411,12 +424,13 @@ def test_R08_a_flood_that_is_streamed_costs_no_memory(place):
     assert max(sizes.answers) - first <= 16 * MIB, (first, max(sizes.answers))
 
 
-def test_R08_one_byte_at_a_time_without_an_end():
+def test_R08_one_byte_at_a_time_without_an_end(host_user):
     """Killed at the limit with the exact count, whatever the size of the writes."""
-    result = box.run("import os\nwhile True: os.write(1, b'x')", language="python", output_max=300000)
+    result = box.run("import os\nwhile True: os.write(1, b'x')", language="python", output_max=300000,
+                     as_user=host_user)
     assert (result.verdict, result.stdout_bytes) == ("output", 300000), result
     result = box.run("import os\nwhile True: os.writev(1, [b'', b'ab', b''])", language="python",
-                     output_max=300001)
+                     output_max=300001, as_user=host_user)
     assert (result.verdict, result.stdout_bytes) == ("output", 300001), result
 
 
@@ -451,7 +465,7 @@ def test_R11_two_busy_boxes_leave_a_third_its_turn():
         one.expect(b"ready")
         two.expect(b"ready")
         slow = sorted(box.run("exit 0", language="sh").seconds for _ in range(30))
-        assert slow[int(len(slow) * 0.9)] < 2, slow
+        assert slow[int(len(slow) * 0.9)] < pace.within(0.1), slow
 
 
 PRIORITIES = """
@@ -485,8 +499,9 @@ def test_R11_no_real_time_no_better_niceness(host_user):
 # ---- R12: time ----------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("limit", [0.1, 0.5, 2])
-def test_R12_killed_at_the_limit_and_soon_after(limit):
-    result = box.run("trap '' 1 2 3 15; echo ready; kill -STOP $$; sleep 1000", language="sh", timeout=limit)
+def test_R12_killed_at_the_limit_and_soon_after(limit, host_user):
+    result = box.run("trap '' 1 2 3 15; echo ready; kill -STOP $$; sleep 1000", language="sh", timeout=limit,
+                     as_user=host_user)
     assert (result.verdict, result.survivors) == ("timeout", 0), result
     assert limit * 1000 <= result.wall_ms < (limit + pace.within(0.3)) * 1000, result
     assert result.seconds < limit + SLACK

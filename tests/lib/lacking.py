@@ -3,7 +3,7 @@
 
 without_namespaces() lowers a setting of the kernel in a user namespace in which every id is itself.
 refusing() has the kernel answer system calls with an errno, for the command and all that it starts.
-read_only() and covered() change a mount, for the command alone.
+read_only(), covered() and without_v2() change a mount, for the command alone.
 """
 import errno
 
@@ -88,3 +88,8 @@ def read_only(mount, *words):
 def covered(cover, path, *words):
     """Another file lies on the path."""
     return _apart('mount --bind "$1" "$2"', cover, path, *words)
+
+
+def without_v2(*words):
+    """Only v1 groups: an empty directory lies on the v2 tree of a hybrid machine."""
+    return _apart('mount -t tmpfs -o size=4k "$1" "$2"', "none", "/sys/fs/cgroup/unified", *words)
