@@ -9,6 +9,7 @@ void package_host_load(const struct settings *settings, char *const *env, struct
 {
     *ret = (struct package_host){
         .cache_dir = settings->cache_dir,
+        .cache_max = settings->cache_max,
         .hosts = settings->package_hosts,
         .limits = settings->installing,
     };

@@ -216,6 +216,7 @@ int settings_finish(struct settings *settings, struct gb_err *err)
     settings->run_dir = set[KEY_RUN_DIR].value.text;
     settings->state_dir = set[KEY_STATE_DIR].value.text;
     settings->cache_dir = set[KEY_CACHE_DIR].value.text;
+    settings->cache_max = set[KEY_PACKAGES_CACHE].value.number;
     settings->package_hosts = set[KEY_PACKAGES_HOSTS].value.text;
     settings->color = (enum color_mode)set[KEY_COLOR].value.number;
     for (size_t i = 0; i < N_ELEMENTS(task_fields); i++)

@@ -81,6 +81,7 @@ struct settings {
     const char *run_dir;      /* NULL when the environment names no place; settings_check() tells */
     const char *state_dir;    /* the same */
     const char *cache_dir;    /* NULL: the same, and told where it is needed */
+    uint64_t cache_max;       /* bytes of packages that are kept */
     struct limits installing; /* of boxes that install packages */
     const char *package_hosts; /* what those may reach besides the index; NULL */
     enum color_mode color;

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,8 +25,13 @@
 #define MANIFEST_NAME "manifest.json"
 #define ENTRIES_MAX   10000
 
-/* flock(2) cannot be waited for together with anything else: it is asked for again so often. */
+/* A lock cannot be waited for together with anything else: it is asked for again so often. */
 #define LOCK_STEP_MS 50
+
+static int no_memory(struct gb_err *err)
+{
+    return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for the cache of packages");
+}
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
@@ -74,7 +78,9 @@ int cache_open(const char *dir, struct cache *ret, struct gb_err *err)
     if (top < 0)
         return top;
     ret->path = strdup(dir);
-    ret->layers_fd = ret->path ? open_dir(top, "layers", dir, err) : -ENOMEM;
+    if (!ret->path)
+        return no_memory(err);
+    ret->layers_fd = open_dir(top, "layers", dir, err);
     ret->new_fd = ret->layers_fd < 0 ? ret->layers_fd : open_dir(top, "new", dir, err);
     ret->locks_fd = ret->new_fd < 0 ? ret->new_fd : open_dir(top, "locks", dir, err);
     ret->uses_fd = ret->locks_fd < 0 ? ret->locks_fd : open_dir(top, "uses", dir, err);
@@ -116,16 +122,33 @@ static int remove_folder(const struct cache *cache, const char *folder, const ch
 {
     cleanup_free char *path = join(cache, folder, key, "");
 
-    return path ? layer_tree_remove(path, err) : gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory");
+    return path ? layer_tree_remove(path, err) : no_memory(err);
 }
 
 /* ---- locks ---------------------------------------------------------------------------------- */
 
+/* Locks of open files, as flock(2)'s, which others can ask about without taking them. */
+static struct flock lock_of(enum cache_lock how)
+{
+    return (struct flock){ .l_type = how == CACHE_ALONE ? F_WRLCK : F_RDLCK, .l_whence = SEEK_SET };
+}
+
 int cache_relock(int lock_fd, enum cache_lock how)
 {
-    int operation = how == CACHE_ALONE ? LOCK_EX : LOCK_SH;
+    struct flock wanted = lock_of(how);
 
-    return flock(lock_fd, operation | LOCK_NB) < 0 ? (errno == EWOULDBLOCK ? -EBUSY : -errno) : 0;
+    if (fcntl(lock_fd, F_OFD_SETLK, &wanted) == 0)
+        return 0;
+    return errno == EAGAIN || errno == EACCES ? -EBUSY : -errno;
+}
+
+/* Has anybody the lock?  Whoever asks disturbs nobody. */
+static bool is_locked(const struct cache *cache, const char *key)
+{
+    cleanup_close int fd = openat(cache->locks_fd, key, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    struct flock found = lock_of(CACHE_ALONE);
+
+    return fd >= 0 && (fcntl(fd, F_OFD_GETLK, &found) < 0 || found.l_type != F_UNLCK);
 }
 
 /* Whoever removed a layer removed its lock too: then another file has that name by now. */
@@ -165,6 +188,21 @@ int cache_lock(const struct cache *cache, const char *key, enum cache_lock how, 
     }
 }
 
+static bool has_layer(const struct cache *cache, const char *key)
+{
+    struct stat st;
+
+    return fstatat(cache->layers_fd, key, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* The name of a lock that is held alone, and of which no layer is left: whoever waits for it looks
+ * for the name again. */
+static void forget_lock(const struct cache *cache, const char *key)
+{
+    if (!has_layer(cache, key))
+        (void)unlinkat(cache->locks_fd, key, 0);
+}
+
 /* What dead owners left in new/; a live one has its lock. */
 static void sweep(const struct cache *cache)
 {
@@ -180,8 +218,10 @@ static void sweep(const struct cache *cache)
         if (!digest_is_valid(entry->d_name))
             continue;
         lock = cache_lock(cache, entry->d_name, CACHE_ALONE, false, -1, NULL);
-        if (lock >= 0)
-            (void)remove_folder(cache, "new", entry->d_name, NULL);
+        if (lock < 0)
+            continue;
+        (void)remove_folder(cache, "new", entry->d_name, NULL);
+        forget_lock(cache, entry->d_name);
     }
     if (dir)
         closedir(dir);
@@ -297,14 +337,17 @@ int cache_commit(const struct cache *cache, const struct manifest *manifest, str
         return r;
     if (fchmod(fd, 0700) < 0 || syncfs(fd) < 0)
         return gb_fail_sys(err, "writing packages to the disk");
-    if (renameat(cache->new_fd, key, cache->layers_fd, key) < 0 || fsync(cache->layers_fd) < 0)
+    if (renameat(cache->new_fd, key, cache->layers_fd, key) < 0)
         return gb_fail_sys(err, "keeping the packages");
+    /* It is there.  A name that a crash would take back costs another installation, no more. */
+    (void)fsync(cache->layers_fd);
     return 0;
 }
 
 void cache_abort(const struct cache *cache, const char *key)
 {
     (void)remove_folder(cache, "new", key, NULL);
+    forget_lock(cache, key);
 }
 
 /* ---- looking and removing ------------------------------------------------------------------- */
@@ -313,9 +356,9 @@ static void look(const struct cache *cache, const char *key, struct cache_entry 
 {
     cleanup_close int fd =
         openat(cache->layers_fd, key, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    cleanup_close int lock = cache_lock(cache, key, CACHE_ALONE, false, -1, NULL);
 
-    *ret = (struct cache_entry){ .is_in_use = lock == -EBUSY || uses_has(cache->uses_fd, key) };
+    *ret =
+        (struct cache_entry){ .is_in_use = is_locked(cache, key) || uses_has(cache->uses_fd, key) };
     ret->is_damaged =
         fd < 0 || read_manifest(fd, key, &ret->manifest, &ret->used_s, false, NULL) < 0;
     (void)snprintf(ret->manifest.key, sizeof(ret->manifest.key), "%.64s", key);
@@ -350,8 +393,11 @@ int cache_list(const struct cache *cache, struct cache_entry **ret, size_t *ret_
         if (!digest_is_valid(found->d_name))
             continue;
         grown = reallocarray(list, n + 1, sizeof(*list));
-        if (!grown)
-            break;
+        if (!grown) {
+            closedir(dir);
+            cache_entries_free(list, n);
+            return no_memory(err);
+        }
         list = grown;
         look(cache, found->d_name, &list[n++]);
     }
@@ -384,13 +430,31 @@ int cache_remove(const struct cache *cache, const char *key, struct gb_err *err)
     r = remove_folder(cache, "new", key, err);
     if (r < 0)
         return r;
-    if (renameat(cache->layers_fd, key, cache->new_fd, key) < 0) {
+    if (renameat(cache->layers_fd, key, cache->new_fd, key) < 0)
         r = errno == ENOENT ? gb_fail(err, -ENOENT, GB_BLAME_CALLER, "no layer '%.64s'", key)
                             : gb_fail_sys(err, "removing a layer");
-        (void)unlinkat(cache->locks_fd, key, 0);
-        return r;
-    }
-    r = remove_folder(cache, "new", key, err);
-    (void)unlinkat(cache->locks_fd, key, 0);
+    else
+        r = remove_folder(cache, "new", key, err);
+    forget_lock(cache, key);
     return r;
+}
+
+void cache_trim(const struct cache *cache, uint64_t max_bytes, const char *key)
+{
+    struct cache_entry *entries = NULL;
+    uint64_t bytes = 0;
+    size_t n = 0;
+
+    if (cache_list(cache, &entries, &n, NULL) < 0)
+        return;
+    for (size_t i = 0; i < n; i++)
+        bytes += entries[i].manifest.bytes;
+    for (size_t i = n; i-- > 0 && bytes > max_bytes;) {
+        const struct manifest *oldest = &entries[i].manifest;
+
+        if (strcmp(oldest->key, key) != 0 && !entries[i].is_in_use &&
+            cache_remove(cache, oldest->key, NULL) == 0)
+            bytes -= oldest->bytes;
+    }
+    cache_entries_free(entries, n);
 }

@@ -5,8 +5,9 @@
  *    DIR/layers/KEY/tree/           what boxes are shown, read-only
  *    DIR/layers/KEY/etc/            what an interpreter needs besides; may be missing
  *    DIR/new/KEY/                   one that is being made
- *    DIR/locks/KEY                  held alone by who makes or removes it, shared by who uses it
- *    DIR/uses/                      boxes that live on and use one (package/uses.h)
+ *    DIR/locks/KEY                  held alone by who makes or removes it, shared by who uses it;
+ * gone with the layer, and with an attempt to make one DIR/uses/                      boxes that
+ * live on and use one (package/uses.h)
  *
  * Invariants
  *  1. A layer appears whole, by one rename, after everything of it is on the disk.
@@ -67,7 +68,7 @@ int cache_stage(const struct cache *cache, const char *key, struct gb_err *err);
 /* Writes the manifest, has everything on the disk, and makes it visible. */
 int cache_commit(const struct cache *cache, const struct manifest *manifest, struct gb_err *err);
 
-/* Instead of cache_commit(): nothing is left. */
+/* Instead of cache_commit(): nothing is left, nor is the lock's name; the lock is held alone. */
 void cache_abort(const struct cache *cache, const char *key);
 
 /* What is known of a layer without a look at its files. */
@@ -82,6 +83,10 @@ struct cache_entry {
 int cache_list(const struct cache *cache, struct cache_entry **ret, size_t *ret_n,
                struct gb_err *err);
 void cache_entries_free(struct cache_entry *entries, size_t n);
+
+/* Removes layers, the one first that was not used for longest, until all together have at most
+ * max_bytes; what is in use stays, and so does the one of that key. */
+void cache_trim(const struct cache *cache, uint64_t max_bytes, const char *key);
 
 /* -EBUSY: it is in use; -ENOENT. */
 int cache_remove(const struct cache *cache, const char *key, struct gb_err *err);

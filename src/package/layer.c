@@ -22,6 +22,7 @@
 #include "box/box.h"
 #include "box/native/toolchain.h"
 #include "package/cache.h"
+#include "package/diagnosis.h"
 #include "package/index.h"
 #include "package/install.h"
 #include "package/layer_tree.h"
@@ -283,8 +284,12 @@ static int make(const struct layer_order *order, const struct cache *cache, stru
     layer->manifest.created_s = (uint64_t)time(NULL);
     if (r == 0)
         r = cache_commit(cache, &layer->manifest, err);
-    if (r < 0)
+    if (r == 0)
+        cache_trim(cache, order->cache_max, layer->manifest.key);
+    else
         cache_abort(cache, layer->manifest.key);
+    if ((r == -ENOSPC || r == -EDQUOT) && !layer->why)
+        layer->why = diagnosis_named("disk_full");
     return r;
 }
 

@@ -25,6 +25,7 @@ struct package_set;
 
 struct layer_order {
     const char *cache_dir;
+    uint64_t cache_max;         /* bytes of all layers together, once this one is made */
     const struct box_spec *box; /* as for the run: its backend, image and toolchains count */
     struct limits limits;       /* of the installation */
     const struct package_set *set;

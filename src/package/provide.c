@@ -72,6 +72,7 @@ static int open_layer(const struct packages_order *order, const struct package_s
     struct showing showing = { .watch = order->watch, .set = set };
     const struct layer_order wanted = {
         .cache_dir = host->cache_dir,
+        .cache_max = host->cache_max,
         .box = order->box,
         .limits = host->limits,
         .set = set,

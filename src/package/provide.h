@@ -25,6 +25,7 @@ struct run_packages;
 /* What the operator has set up, the same for all boxes.  The owner owes a package_host_clear(). */
 struct package_host {
     const char *cache_dir; /* borrowed, as hosts; NULL: there is no place */
+    uint64_t cache_max;    /* bytes that are kept; what was not used for longest goes first */
     const char *hosts;     /* what installers may reach besides their index, as rules; NULL */
     struct limits limits;  /* of an installation */
     struct package_index indexes[N_PACKAGE_KINDS];

@@ -65,6 +65,7 @@ def test_a_cache_on_a_full_disk(index, cache, place):
         for _ in range(2):
             large = run("1", packages=["beta"], env=index.env())
             assert large.returncode == 125 and "No space left" in large.error["message"], large
+            assert large.install["failure"] == "disk_full", large
             assert len(layers(cache)) == 1
             assert_clean(cache)
         assert run(USE, packages=["alpha"], env=index.env()).install["cached"] is True
@@ -112,6 +113,36 @@ def test_list_prune_and_rm(index, cache):
     assert cache_command("rm").returncode == 2
     assert cache_command("prune", "--all", "--older-than", "1h").returncode == 2
     assert cache_command("prune", "--all").returncode == 0 and layers(cache) == []
+
+
+def test_looking_disturbs_nobody_and_many_can_look(index, cache):
+    index.add("alpha")
+    run("1", packages=["alpha"], env=index.env())
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        lists = list(pool.map(lambda _: json.loads(cache_command("list", "--json").out), range(48)))
+        assert not [entry for document in lists for entry in document["layers"] if entry["in_use"]]
+        ends = [pool.submit(cache_command, "list") for _ in range(16)]
+        assert cache_command("rm", layers(cache)[0]).returncode == 0
+        assert all(end.result().returncode == 0 for end in ends)
+
+
+def test_a_cache_that_is_full_loses_what_was_not_used_for_longest(index, cache):
+    for name in ("alpha", "beta", "gamma"):
+        index.add(name, more={f"{name}/data": os.urandom(3 << 20)})
+    env = {**index.env(), "GLOVEBOX_PACKAGES_CACHE": "8m"}
+    run("1", packages=["alpha"], env=env)
+    run("1", packages=["beta"], env=env)
+    run("1", packages=["alpha"], env=env)
+    with box.start("import alpha; print('up', flush=True); input()", language="python",
+                   options=["--package", "alpha"], host_env=env) as living:
+        living.expect(b"up")
+        assert run("1", packages=["gamma"], env=env).verdict == "ok"
+        named = {entry["packages"][0]["name"] for entry in json.loads(cache_command("list", "--json").out)["layers"]}
+        assert named == {"alpha", "gamma"}
+        small = {**env, "GLOVEBOX_PACKAGES_CACHE": "1m"}
+        assert run("import beta; print(beta.NAME)", packages=["beta"], env=small).stdout == "beta\n"
+        named = {entry["packages"][0]["name"] for entry in json.loads(cache_command("list", "--json").out)["layers"]}
+        assert named == {"alpha", "beta"}
 
 
 @pytest.mark.parametrize("harm", ["manifest", "basis"])

@@ -25,8 +25,9 @@ def layers(cache):
 
 
 def assert_clean(cache):
-    """Nothing half: what is there has a manifest, and nothing is under way."""
+    """Nothing half: what is there has a manifest, nothing is under way, no lock is of nothing."""
     assert os.listdir(cache / "new") == []
+    assert set(os.listdir(cache / "locks")) <= set(layers(cache))
     for name in layers(cache):
         assert (cache / "layers" / name / "manifest.json").exists()
 
