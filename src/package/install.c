@@ -17,6 +17,7 @@
 #include "box/carry.h"
 #include "package/diagnosis.h"
 #include "package/index.h"
+#include "package/install_log.h"
 #include "package/layer_tree.h"
 #include "run/environment.h"
 #include "run/verdict.h"
@@ -34,7 +35,6 @@
 
 #define CA_MAX       (8u << 20)
 #define REPORT_MAX   (16u << 20)
-#define LINE_SIZE    400
 #define ENV_MAX      24
 #define ENV_TEXT_MAX (16u << 10)
 #define SAID_MAX     160
@@ -105,8 +105,7 @@ struct installation {
     struct box *box;
     struct audit *audit;
     enum package_kind kind;
-    char line[LINE_SIZE];
-    size_t n_line;
+    struct install_log log;
     struct buf env_text[ENV_MAX];
     const char *env[ENV_MAX + 1];
     size_t n_env;
@@ -124,46 +123,11 @@ static int no_memory(struct gb_err *err)
 
 /* ---- what the installer says ---------------------------------------------------------------- */
 
-/* The beginning goes when there is too much: the end tells why. */
-static void keep(struct buf *log, const char *text, size_t len)
-{
-    if (log->len + len > log->max && log->len > log->max / 2) {
-        size_t rest = log->max / 2;
-
-        memmove(log->data, log->data + log->len - rest, rest);
-        log->len = rest;
-        log->data[rest] = '\0';
-    }
-    (void)buf_add(log, text, len);
-}
-
-static void end_line(struct installation *in)
-{
-    cleanup_buf struct buf masked = BUF_INIT((size_t)8 * LINE_SIZE);
-
-    (void)index_mask(in->spec->index, in->line, in->n_line, &masked);
-    (void)buf_putc(&masked, '\n');
-    in->n_line = 0;
-    if (buf_error(&masked) < 0)
-        return;
-    keep(&in->end->log, masked.data, masked.len);
-    masked.data[masked.len - 1] = '\0';
-    if (in->spec->line && masked.len > 1)
-        in->spec->line(in->spec->user, masked.data);
-}
-
 static int on_output(void *user, int stream, const void *bytes, size_t len)
 {
     struct installation *in = user;
-    const char *text = bytes;
 
-    (void)stream;
-    for (size_t i = 0; i < len; i++) {
-        if (text[i] == '\n' || text[i] == '\r')
-            end_line(in);
-        else if (in->n_line < sizeof(in->line))
-            in->line[in->n_line++] = text[i];
-    }
+    install_log_add(&in->log, stream, bytes, len);
     return 0;
 }
 
@@ -354,8 +318,7 @@ static int run(struct installation *in, const char *const *argv, const char *con
     spec.env = all.list;
     r = box_run(in->box, &spec, ret, err);
     run_env_clear(&all);
-    if (in->n_line)
-        end_line(in);
+    install_log_end(&in->log);
     return r;
 }
 
@@ -389,7 +352,7 @@ static void take_log(struct installation *in, struct buf *ret)
         .max_bytes = REPORT_MAX,
     };
 
-    (void)buf_add(ret, in->end->log.data, in->end->log.len);
+    (void)buf_add(ret, in->log.text.data, in->log.text.len);
     if (in->kind == PACKAGE_PYTHON)
         (void)box_get(in->box, &spec, &whole_ops, ret, NULL);
 }
@@ -425,7 +388,7 @@ static int tell_failure(struct installation *in, const struct diagnosis *why, st
     const struct audit_entry *other = refused(in->audit);
     char target[AUDIT_TARGET_MAX] = "";
     char said[SAID_MAX];
-    const char *words = last_error(&in->end->log, said);
+    const char *words = last_error(&in->log.text, said);
 
     if (other && (strcmp(why->name, "unreachable") == 0 ||
                   strcmp(why->name, "no_such_package") == 0 || strcmp(why->name, "failed") == 0)) {
@@ -553,27 +516,33 @@ static int install_with(struct installation *in, struct manifest *manifest, stru
     return r;
 }
 
-int install_run(const struct install_spec *spec, struct manifest *manifest, struct install_end *ret,
-                struct gb_err *err)
+static void clear(struct installation *in)
 {
-    struct installation *in = calloc(1, sizeof(*in));
-    struct audit *audit = calloc(1, sizeof(*audit));
-    int r;
-
-    if (!in || !audit) {
-        free(in);
-        free(audit);
-        return no_memory(err);
-    }
-    *in =
-        (struct installation){ .spec = spec, .end = ret, .audit = audit, .kind = spec->set->kind };
-    r = install_with(in, manifest, err);
+    install_log_clear(&in->log);
     for (size_t i = 0; i < in->n_env; i++) {
         if (in->env_text[i].data)
             explicit_bzero(in->env_text[i].data, in->env_text[i].len);
         buf_clear(&in->env_text[i]);
     }
-    free(in);
-    free(audit);
+}
+
+int install_run(const struct install_spec *spec, struct manifest *manifest, struct install_end *ret,
+                struct gb_err *err)
+{
+    cleanup_free struct installation *in = calloc(1, sizeof(*in));
+    cleanup_free struct audit *audit = calloc(1, sizeof(*audit));
+    int r;
+
+    if (!in || !audit)
+        return no_memory(err);
+    *in =
+        (struct installation){ .spec = spec, .end = ret, .audit = audit, .kind = spec->set->kind };
+    install_log_init(&in->log, spec->index);
+    in->log.line = spec->line;
+    in->log.user = spec->user;
+    r = install_with(in, manifest, err);
+    if (r < 0)
+        ret->log = buf_take(&in->log.text);
+    clear(in);
     return r;
 }

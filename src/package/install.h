@@ -10,7 +10,6 @@
 
 #include <stdint.h>
 
-#include "base/buf.h"
 #include "box/limits.h"
 #include "package/manifest.h"
 
@@ -23,7 +22,6 @@ struct package_set;
 /* Where a layer is, in the box that makes it and in those that use it. */
 #define INSTALL_PYTHON_DIR "/opt/packages/python"
 #define INSTALL_NODE_DIR   "/opt/packages/node"
-#define INSTALL_LOG_MAX    (64u << 10)
 
 const char *install_dir(enum package_kind kind);
 
@@ -41,10 +39,9 @@ struct install_spec {
 
 struct install_end {
     const struct diagnosis *why; /* of a failure that the installer told; NULL */
-    struct buf log;              /* the end of its output, without secrets */
+    char *log;                   /* of a failure: the end of its output, without secrets; owned */
 };
 
-/* Fills `done` of the manifest.  *ret is zeroed but for log's maximum, and the caller's to clear
- * also after a failure. */
+/* Fills `done` of the manifest.  *ret is zeroed before; its log is the caller's to free. */
 int install_run(const struct install_spec *spec, struct manifest *manifest, struct install_end *ret,
                 struct gb_err *err);

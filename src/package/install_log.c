@@ -53,8 +53,8 @@ static size_t longest_secret(const struct package_index *index)
     return longest;
 }
 
-/* How much of a masked line is shown.  Where the line was cut before, its end may be the beginning of
- * a secret. */
+/* How much of a masked line is shown.  Where the line was cut before, its end may be the beginning
+ * of a secret. */
 static size_t shown_len(const struct install_log *log, size_t len, bool is_cut)
 {
     size_t unsure = is_cut ? longest_secret(log->index) : 0;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* package/install_log.h - what an installer says, line by line and without secrets.
  *
- * Each stream has a line of its own.  A line is masked whole and cut afterwards, so that no part of a
- * secret is left at an end.
+ * Each stream has a line of its own.  A line is masked whole and cut afterwards, so that no part of
+ * a secret is left at an end.
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/buf.h"

@@ -238,7 +238,7 @@ static int fill(const struct layer_order *order, const struct cache *cache, int 
 {
     cleanup_close int tree_fd = openat(stage_fd, "tree", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     cleanup_free char *path = NULL;
-    struct install_end end = { .log = BUF_INIT(INSTALL_LOG_MAX) };
+    struct install_end end = { 0 };
     struct install_spec spec = {
         .box = order->box,
         .limits = order->limits,
@@ -255,9 +255,7 @@ static int fill(const struct layer_order *order, const struct cache *cache, int 
     if (r == 0)
         r = install_run(&spec, &layer->manifest, &end, err);
     layer->why = end.why;
-    if (r < 0)
-        layer->log = buf_take(&end.log);
-    buf_clear(&end.log);
+    layer->log = end.log;
     if (r < 0)
         return r;
     if (asprintf(&path, "%s/new/%s/tree", cache->path, layer->manifest.key) < 0)
