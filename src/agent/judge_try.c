@@ -8,6 +8,7 @@
 #include "agent/judge_inside.h"
 #include "base/clock.h"
 #include "box/audit.h"
+#include "box/carry.h"
 #include "run/run.h"
 
 #define OUT_SHOWN      4000
@@ -114,7 +115,7 @@ static void put_decision(const struct audit_entry *entry, struct buf *ret)
     if (entry->answer != NET_YES)
         (void)buf_printf(ret, " was refused: %s", net_answer_text(entry->answer));
     else if (entry->error)
-        (void)buf_printf(ret, " could not be reached: %s", strerror(entry->error));
+        (void)buf_printf(ret, " could not be reached: %s", carry_error_text(entry->error));
     else
         (void)buf_puts(ret, " was reached");
 }

@@ -83,6 +83,13 @@ static void note(const struct conn *conn, enum net_answer answer, int error, boo
         spec->note(spec->user, &told);
 }
 
+const char *carry_error_text(int error)
+{
+    if (error == ENOENT)
+        return "no such name";
+    return error == EAGAIN ? "the name could not be looked up" : strerror(error);
+}
+
 static void conn_clear(struct conn *conn)
 {
     if (conn->resolve) {
@@ -94,13 +101,14 @@ static void conn_clear(struct conn *conn)
     *conn = (struct conn){ .carry = conn->carry, .fd = -1, .tie.fd = -1 };
 }
 
-static void tell(struct conn *conn, int error)
+static void tell(struct conn *conn, int error, const char *why)
 {
     struct msg_told msg = {
         .ask = conn->ask,
         .error = (uint32_t)error,
         .in = error ? 0 : conn->tie.in,
         .out = error ? 0 : conn->tie.out,
+        .why = { (uint32_t)strlen(why), (const uint8_t *)why },
     };
 
     (void)link_tell(conn->carry->link, MSG_TOLD, &msg); /* a lost link is told by whoever waits */
@@ -109,14 +117,14 @@ static void tell(struct conn *conn, int error)
 static void refuse(struct conn *conn, enum net_answer answer)
 {
     note(conn, answer, 0, false);
-    tell(conn, EACCES);
+    tell(conn, EACCES, net_answer_text(answer));
     conn_clear(conn);
 }
 
 static void fail(struct conn *conn, int error)
 {
     note(conn, NET_YES, error, false);
-    tell(conn, error);
+    tell(conn, error, carry_error_text(error));
     conn_clear(conn);
 }
 
@@ -257,7 +265,7 @@ static void dialled(struct conn *conn)
     conn->fd = -1;
     conn->state = CONN_OPEN;
     note(conn, NET_YES, 0, false);
-    tell(conn, 0);
+    tell(conn, 0, "");
 }
 
 /* ---- names ---------------------------------------------------------------------------------- */
@@ -273,7 +281,7 @@ static void resolved(struct conn *conn)
         fail(conn, -r);
     } else if (conn->is_lookup) {
         note(conn, NET_YES, 0, false);
-        tell(conn, 0);
+        tell(conn, 0, "");
         conn_clear(conn);
     } else {
         dial_from(conn);

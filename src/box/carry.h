@@ -52,6 +52,9 @@ struct carry_caps {
     uint64_t names;       /* different ones that no rule lists by themselves (`full`, "*.x") */
 };
 
+/* Why an allowed one could not be reached, for people. */
+const char *carry_error_text(int error);
+
 struct carry_spec {
     const struct net_policy *policy;                         /* must live as long as the carry */
     void (*note)(void *user, const struct carry_note *note); /* may be NULL */

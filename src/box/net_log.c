@@ -165,7 +165,7 @@ void net_log_note(void *user, const struct carry_note *note)
     if (note->answer != NET_YES)
         json_put_str(&w, "reason", net_answer_text(note->answer));
     else if (note->error)
-        json_put_str(&w, "reason", strerror(note->error));
+        json_put_str(&w, "reason", carry_error_text(note->error));
     if (*note->name)
         json_put_str(&w, "name", note->name);
     if (note->address)

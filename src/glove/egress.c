@@ -12,12 +12,6 @@
 
 #define HTTP_PORT 80
 
-/* What a program is told on the port of plain HTTP; on others the connection is reset. */
-static const char forbidden[] = "HTTP/1.1 403 Forbidden\r\n"
-                                "Content-Type: text/plain\r\n"
-                                "Connection: close\r\n\r\n"
-                                "glovebox: the network of this box does not allow that\n";
-
 int egress_begin(struct egress *egress)
 {
     int r = catch_set(&egress->catch);
@@ -169,18 +163,38 @@ int egress_accept_proxied(struct glove *glove)
     return 0;
 }
 
+/* Where a caught connection was to go, as the proxy would have read it. */
+static struct proxy_target target_of(const struct egress *egress, const struct conn *conn)
+{
+    struct proxy_target target = { .port = conn->port };
+    struct sockaddr_in at;
+    const char *name;
+
+    if (catch_target(conn->fd, &at) < 0)
+        return target;
+    target.address = ntohl(at.sin_addr.s_addr);
+    name = names_find(&egress->names, at.sin_addr.s_addr);
+    if (name)
+        memcpy(target.name, name, strlen(name) + 1);
+    return target;
+}
+
 /* One that no rule allows is told so where it is plain HTTP; one that could not be reached is
  * reset. */
-static void refuse(struct conn *conn, uint32_t error)
+static void refuse(const struct egress *egress, struct conn *conn, const struct msg_told *told)
 {
+    struct proxy_target target = target_of(egress, conn);
+    char answer[HTTP_ANSWER_MAX];
     int fd = take_fd(&conn->fd);
+    size_t len;
 
     conn->state = CONN_FREE;
-    if (conn->port != HTTP_PORT || error != EACCES) {
+    if (conn->port != HTTP_PORT || told->error != EACCES) {
         conn_reset_fd(fd);
         return;
     }
-    (void)send(fd, forbidden, sizeof(forbidden) - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+    len = http_answer(http_status_of(told->error), &target, &told->why, answer);
+    (void)send(fd, answer, len, MSG_DONTWAIT | MSG_NOSIGNAL);
     (void)shutdown(fd, SHUT_WR);
     close(fd);
 }
@@ -191,9 +205,9 @@ static int conn_told(struct glove *glove, struct conn *conn, const struct msg_to
     int r;
 
     if (conn->talk)
-        proxy_told(conn, told->error, &is_over);
+        proxy_told(conn, told, &is_over);
     else if (is_over)
-        refuse(conn, told->error);
+        refuse(&glove->egress, conn, told);
     if (is_over)
         return 0;
     r = conn_open_channels(glove, conn, told->in, told->out);

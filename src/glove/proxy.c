@@ -64,10 +64,10 @@ static void say_last(struct conn *conn, const void *bytes, size_t len)
     drop(conn);
 }
 
-static void refuse_http(struct conn *conn, int status)
+static void refuse_http(struct conn *conn, int status, const struct wire_blob *why)
 {
     char answer[HTTP_ANSWER_MAX];
-    size_t len = http_answer(status, &conn->talk->target, answer);
+    size_t len = http_answer(status, &conn->talk->target, why, answer);
 
     say_last(conn, answer, len);
 }
@@ -112,7 +112,7 @@ static int on_http(struct glove *glove, struct conn *conn)
 
     talk->target = request.target;
     if (status) {
-        refuse_http(conn, status);
+        refuse_http(conn, status, NULL);
         return 0;
     }
     memcpy(talk->bytes, request.head, request.len);
@@ -214,24 +214,25 @@ int proxy_serve(struct glove *glove, struct conn *conn)
         return steps[conn->talk->step](glove, conn);
     if (r == 0 && conn->talk->len == HTTP_HEAD_MAX) {
         conn->talk->target = (struct proxy_target){ 0 };
-        refuse_http(conn, STATUS_TOO_LARGE);
+        refuse_http(conn, STATUS_TOO_LARGE, NULL);
     }
     return 0;
 }
 
 /* ---- answers -------------------------------------------------------------------------------- */
 
-void proxy_told(struct conn *conn, uint32_t error, bool *ret_is_over)
+void proxy_told(struct conn *conn, const struct msg_told *told, bool *ret_is_over)
 {
     static const char established[] = "HTTP/1.1 200 Connection established\r\n\r\n";
     uint8_t reply[SOCKS_REPLY_LEN];
     enum talk_kind kind = conn->talk->kind;
+    uint32_t error = told->error;
 
     *ret_is_over = error != 0;
     if (error && kind == TALK_OF_SOCKS) {
         refuse_socks(conn, socks_code_of(error));
     } else if (error) {
-        refuse_http(conn, http_status_of(error));
+        refuse_http(conn, http_status_of(error), &told->why);
     } else if (kind == TALK_OF_HTTP) {
         conn->talk->step = TALK_HEAD;
     } else {

@@ -67,7 +67,7 @@ int proxy_serve(struct glove *glove, struct conn *conn);
 
 /* What the host said of it: refused, it is told so and *ret_is_over; else it is told that it may
  * begin.  Its head, if it has one, is to go on by proxy_settle(). */
-void proxy_told(struct conn *conn, uint32_t error, bool *ret_is_over);
+void proxy_told(struct conn *conn, const struct msg_told *told, bool *ret_is_over);
 
 /* Sends the head on when there is room. */
 int proxy_settle(struct glove *glove, struct conn *conn);

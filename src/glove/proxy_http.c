@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "wire/msg.h"
 
 #define STATUS_BAD       400
 #define STATUS_FORBIDDEN 403
@@ -18,6 +19,7 @@
 #define HTTP_PORT   80
 #define METHOD_MAX  32
 #define DIGITS_MAX  18 /* of a body's length */
+#define WHY_MAX     80
 #define SCHEME      "http://"
 #define LAST_FIELDS "Connection: close\r\n\r\n"
 
@@ -360,27 +362,48 @@ int http_request_read(const char *bytes, size_t len, struct http_request *ret)
 static const struct {
     int status;
     const char *name;
-    const char *why;
+    const char *what;
+    const char *why; /* where the host says nothing */
 } answers[] = {
-    { STATUS_BAD, "Bad Request", "is no request that the proxy of this box can read in one way" },
-    { STATUS_FORBIDDEN, "Forbidden", "was refused: the network of this box does not allow it" },
-    { STATUS_TOO_LARGE, "Request Header Fields Too Large", "has a head that is too large" },
-    { STATUS_NO_SERVER, "Bad Gateway", "cannot be reached" },
-    { STATUS_TOO_LATE, "Gateway Timeout", "does not answer" },
+    { STATUS_BAD, "Bad Request", "is no request that the proxy of this box can read in one way",
+      "" },
+    { STATUS_FORBIDDEN, "Forbidden", "was refused", "the network of this box does not allow it" },
+    { STATUS_TOO_LARGE, "Request Header Fields Too Large", "has a head that is too large", "" },
+    { STATUS_NO_SERVER, "Bad Gateway", "cannot be reached", "" },
+    { STATUS_TOO_LATE, "Gateway Timeout", "does not answer", "" },
 };
 
-size_t http_answer(int status, const struct proxy_target *target, char ret[static HTTP_ANSWER_MAX])
+/* The host's words, as far as they are one line of text. */
+static const char *words_of(const struct wire_blob *why, char ret[static WHY_MAX + 1])
 {
-    char what[TARGET_TEXT_MAX] = "that";
-    char line[TARGET_TEXT_MAX + 128];
+    size_t n = 0;
+
+    while (why && n < why->size && n < WHY_MAX && why->bytes[n] >= ' ' && why->bytes[n] < 0x7f) {
+        ret[n] = (char)why->bytes[n];
+        n++;
+    }
+    ret[n] = '\0';
+    return ret;
+}
+
+size_t http_answer(int status, const struct proxy_target *target, const struct wire_blob *why,
+                   char ret[static HTTP_ANSWER_MAX])
+{
+    char target_words[TARGET_TEXT_MAX] = "that";
+    char why_words[WHY_MAX + 1];
+    char line[TARGET_TEXT_MAX + WHY_MAX + 128];
+    const char *said = words_of(why, why_words);
     size_t i = 0;
     int len;
 
     while (i + 1 < N_ELEMENTS(answers) && answers[i].status != status)
         i++;
     if (target->name[0] || target->address)
-        (void)target_text(target, what);
-    (void)snprintf(line, sizeof(line), "glovebox: %s %s\n", what, answers[i].why);
+        (void)target_text(target, target_words);
+    if (!*said)
+        said = answers[i].why;
+    (void)snprintf(line, sizeof(line), "glovebox: %s %s%s%s\n", target_words, answers[i].what,
+                   *said ? ": " : "", said);
     len = snprintf(ret, HTTP_ANSWER_MAX,
                    "HTTP/1.1 %d %s\r\nContent-Type: text/plain\r\nContent-Length: %zu\r\n"
                    "Connection: close\r\n\r\n%s",

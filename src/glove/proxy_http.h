@@ -34,9 +34,12 @@ size_t http_head_end(const char *bytes, size_t from, size_t len);
 /* 0 and a request, or the status with which it is to be answered.  bytes are one whole head. */
 int http_request_read(const char *bytes, size_t len, struct http_request *ret);
 
-/* What is told in place of a server's answer: one line that names the target.  Its length. */
+/* What is told in place of a server's answer: one line that names the target and says why, as the
+ * host said it; NULL where it was not asked.  Its length. */
 #define HTTP_ANSWER_MAX 768
-size_t http_answer(int status, const struct proxy_target *target, char ret[static HTTP_ANSWER_MAX]);
+struct wire_blob;
+size_t http_answer(int status, const struct proxy_target *target, const struct wire_blob *why,
+                   char ret[static HTTP_ANSWER_MAX]);
 
 /* The status for an errno of the host. */
 int http_status_of(uint32_t error);

@@ -114,6 +114,17 @@ def test_what_is_not_listed_is_refused_and_written_down(net_box, serve):
         assert part in text, text
 
 
+def test_http_is_told_why(net_box):
+    name = net_box("one.test:443,127.0.0.1")
+    done = fetch(name, 80)
+    assert done.stdout == "glovebox: one.test:80 was refused: not listed\n", done
+    with socket.create_server(("127.0.0.1", 0)) as gone:
+        port = gone.getsockname()[1]
+    name = net_box("one.test,127.0.0.1")
+    done = fetch(name, port, options=("-m", "20", "-x", "http://127.0.0.1:3128"))
+    assert done.stdout == f"glovebox: one.test:{port} cannot be reached: Connection refused\n", done
+
+
 def test_an_ordinary_user_has_it_too(net_box, serve, ordinary_user):
     server = serve(page)
     name = net_box("one.test,127.0.0.1", user=ordinary_user)

@@ -75,9 +75,20 @@ def test_a_port_that_is_not_listed_is_refused_at_once(run, serve):
 
 
 def test_http_is_told_why(run):
-    done = run("two.test", "curl", "-sS", "-o", "/dev/stdout", "-w", "%{http_code}", "http://192.0.2.9/")
-    assert done.document["stdout"].endswith("403") and "does not allow" in done.document["stdout"], done
-    assert decisions(done) == [(None, 80, False, "not a public address")]
+    """On port 80 also without a proxy: what was refused, and why."""
+    done = run("one.test:443", "sh", "-c", "for at in 192.0.2.9 one.test; do curl -sS -w '%{http_code}\\n' http://$at/; done")
+    assert done.document["stdout"] == ("glovebox: 192.0.2.9:80 was refused: not a public address\n403\n"
+                                       "glovebox: one.test:80 was refused: not listed\n403\n"), done
+    assert decisions(done)[0] == (None, 80, False, "not a public address")
+
+
+def test_where_connections_are_caught_no_variable_leads_to_the_proxy(run):
+    """A program's own servers are reached by whatever name it has for them, which a proxy could not know."""
+    done = run("one.test", "sh", "-c", "env | grep -ci _proxy; python3 -m http.server -b 0.0.0.0 8000 >/dev/null 2>&1 & "
+               "until curl -s -o /dev/null http://127.0.0.1:8000/; do :; done; "
+               "for at in $(hostname) 0.0.0.0 127.0.0.9; do curl -sS -o /dev/null -w '%{http_code}\\n' http://$at:8000/; done")
+    assert done.document["stdout"] == "0\n200\n200\n200\n", done
+    assert done.document["network"]["decisions"] == []
 
 
 def test_a_name_that_leads_to_a_private_address_is_refused(run, serve):

@@ -254,8 +254,7 @@ def test_a_refusal_names_the_host_and_is_written_down(run, serve, without_rules)
     server = serve(page)
     done = run("one.test,127.0.0.1", "curl", "-sS", "-w", "%{http_code}", "-x", f"http://{PROXY}",
                f"http://two.test:{server.port}/", without_rules=without_rules)
-    assert done.document["stdout"] == (f"glovebox: two.test:{server.port} was refused: the network of this box does not "
-                                       "allow it\n403"), done
+    assert done.document["stdout"] == f"glovebox: two.test:{server.port} was refused: not listed\n403", done
     assert server.seen == 0 and decisions(done) == [("two.test", server.port, False, "not listed")]
 
 
@@ -281,8 +280,8 @@ def test_codes_of_socks(run, serve):
 def test_what_cannot_be_reached_is_told(run):
     done = run("one.test,gone.test,127.0.0.1", "sh", "-c",
                f"for at in one.test:1 gone.test; do curl -sS -w '%{{http_code}}\\n' -x http://{PROXY} http://$at/; done")
-    assert done.document["stdout"] == ("glovebox: one.test:1 cannot be reached\n502\n"
-                                       "glovebox: gone.test:80 cannot be reached\n502\n"), done
+    assert done.document["stdout"] == ("glovebox: one.test:1 cannot be reached: Connection refused\n502\n"
+                                       "glovebox: gone.test:80 cannot be reached: no such name\n502\n"), done
 
 
 @pytest.mark.parametrize("said", [

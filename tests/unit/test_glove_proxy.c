@@ -14,6 +14,7 @@
 #include "glove/proxy_http.h"
 #include "glove/proxy_socks.h"
 #include "glove/proxy_target.h"
+#include "wire/msg.h"
 
 #include <cmocka.h>
 
@@ -297,18 +298,28 @@ static void test_answers_name_what_was_asked_for(void **state)
 {
     struct proxy_target target = { .name = "a.org", .port = 80 };
     struct proxy_target none = { 0 };
+    uint8_t large[4096];
+    struct wire_blob why = { 10, (const uint8_t *)"not listed" };
+    struct wire_blob odd = { 4, (const uint8_t *)"a\r\nb" };
+    struct wire_blob much = { sizeof(large), large };
     char answer[HTTP_ANSWER_MAX];
     size_t len;
 
     (void)state;
-    assert_true(http_answer(403, &target, answer) < sizeof(answer));
+    assert_true(http_answer(403, &target, &why, answer) < sizeof(answer));
     assert_memory_equal(answer, "HTTP/1.1 403 Forbidden\r\n", 24);
-    assert_non_null(strstr(answer, "\r\n\r\nglovebox: a.org:80 was refused: "));
-    (void)http_answer(400, &none, answer);
+    assert_non_null(strstr(answer, "\r\n\r\nglovebox: a.org:80 was refused: not listed\n"));
+    (void)http_answer(403, &target, NULL, answer);
+    assert_non_null(strstr(answer, "a.org:80 was refused: the network of this box"));
+    (void)http_answer(502, &target, &odd, answer);
+    assert_non_null(strstr(answer, "\r\n\r\nglovebox: a.org:80 cannot be reached: a\n"));
+    (void)http_answer(400, &none, NULL, answer);
     assert_non_null(strstr(answer, "\r\n\r\nglovebox: that is no request"));
     memset(target.name, 'a', DNS_NAME_MAX);
-    len = http_answer(504, &target, answer);
+    memset(large, 'x', sizeof(large));
+    len = http_answer(504, &target, &much, answer);
     assert_int_equal(len, strlen(answer));
+    assert_true(len + 1 < sizeof(answer) && answer[len - 1] == '\n');
     assert_int_equal(http_status_of(EACCES), 403);
     assert_int_equal(http_status_of(ETIMEDOUT), 504);
     assert_int_equal(http_status_of(ENOENT), 502);
