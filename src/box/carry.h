@@ -28,7 +28,9 @@ struct carry;
 struct gb_err;
 struct link;
 
-#define CARRY_CONNS_MAX 256
+/* Connections and look-ups together, as many as a glove has under way of both: with fewer places
+ * its questions would be turned away while connections are open. */
+#define CARRY_CONNS_MAX (256 + 64)
 
 /* Bytes of a name that no rule lists by itself; the world's are shorter. */
 #define CARRY_NAME_MAX 128

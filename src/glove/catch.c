@@ -23,7 +23,10 @@
 /* The first device of every network namespace. */
 #define LO_INDEX 1
 
-#define BACKLOG 128
+#define BACKLOG 1024
+
+/* Of questions for names that wait; the kernel gives twice what its own bound allows. */
+#define QUESTIONS_SIZE (1 << 20)
 
 /* ---- netlink -------------------------------------------------------------------------------- */
 
@@ -134,9 +137,12 @@ static int bind_own(int type, uint16_t port, int *ret)
         .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
     };
     cleanup_close int fd = socket(AF_INET, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int size = QUESTIONS_SIZE;
 
     if (fd < 0 || bind(fd, (const struct sockaddr *)&at, sizeof(at)) < 0)
         return -errno;
+    if (type == SOCK_DGRAM)
+        (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
     if (type == SOCK_STREAM && listen(fd, BACKLOG) < 0)
         return -errno;
     *ret = take_fd(&fd);

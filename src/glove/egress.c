@@ -70,6 +70,19 @@ static void answer(const struct egress *egress, const struct lookup *lookup, enu
                  (const struct sockaddr *)&lookup->from, sizeof(lookup->from));
 }
 
+/* The number of a question for the same name that the host has not answered yet; 0: there is none.
+ * Programs that begin many connections at once ask for one name as often: they share the answer. */
+static uint32_t same_ask(const struct egress *egress, const char *name)
+{
+    for (size_t i = 0; i < LOOKUPS_MAX; i++) {
+        const struct lookup *other = &egress->lookups[i];
+
+        if (other->ask && strcmp(other->question.name, name) == 0)
+            return other->ask;
+    }
+    return 0;
+}
+
 int egress_question(struct glove *glove)
 {
     struct egress *egress = &glove->egress;
@@ -89,6 +102,9 @@ int egress_question(struct glove *glove)
     if (r > 0)
         answer(egress, lookup, (enum dns_code)r, NULL);
     if (r != 0)
+        return 0;
+    lookup->ask = same_ask(egress, lookup->question.name);
+    if (lookup->ask)
         return 0;
     lookup->ask = egress_next_ask(egress);
     msg = (struct msg_lookup){ .ask = lookup->ask, .name = lookup->question.name };
@@ -222,7 +238,8 @@ int egress_told(struct glove *glove, const void *msg)
     struct conn *conn = conn_of(&glove->conns, told->ask);
 
     if (lookup) {
-        lookup_told(egress, lookup, told->error);
+        for (; lookup; lookup = lookup_of(egress, told->ask))
+            lookup_told(egress, lookup, told->error);
         return 0;
     }
     if (!conn || conn->state != CONN_ASKED || told->ask & DIAL_ASK)

@@ -34,7 +34,7 @@ struct glove;
 #define LOOKUPS_MAX 64
 
 struct lookup {
-    uint32_t ask; /* 0: free */
+    uint32_t ask; /* 0: free; the same for all who ask for one name at a time */
     struct sockaddr_in from;
     struct dns_question question;
     uint8_t bytes[DNS_ANSWER_MAX]; /* of the question */

@@ -3,6 +3,7 @@
 import concurrent.futures
 import contextlib
 import hashlib
+import http.client
 import os
 import signal
 import socket
@@ -15,7 +16,7 @@ from lib import host, kept, pace
 from test_box_net import switchboards
 
 MIB = 1 << 20
-MUCH = pace.count(check=64, proof=200) * MIB
+MUCH = pace.count(check=64, proof=10240) * MIB
 IN_A_ROW = pace.count(check=300, proof=1000)
 
 SERVER = """import hashlib, os, socket, sys, threading
@@ -175,6 +176,47 @@ def test_a_port_where_nobody_listens_resets():
 def test_whichever_loopback_it_listens_on(address):
     with served("page", address=address) as box:
         assert box.get("/six") == "/six"
+
+
+# ---- a real web server --------------------------------------------------------------------------
+
+NODE = """const http = require('http');
+http.createServer((q, a) => { a.setHeader('Content-Type', 'text/plain'); a.end(q.url + ' of ' + q.socket.remotePort); })
+    .listen(3000, '127.0.0.1', () => console.log('ready'));
+"""
+OPEN = 100
+
+
+def test_a_browser_has_a_hundred_connections_open_to_a_web_server():
+    """All stand at the same time, and each is kept for several requests."""
+    with kept.made("--port", "0:3000", "--memory", "1g", "--pids", "256") as name:
+        (_, port, _), = ports_of(name)
+        with kept.started(name, "cat >s.js; exec node s.js", "--timeout", "10m") as living:
+            living.process.stdin.write(NODE.encode())
+            living.process.stdin.close()
+            living.expect(b"ready")
+            barrier = threading.Barrier(OPEN, timeout=pace.within(30))
+
+            def visit(i):
+                client = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+                with contextlib.closing(client):
+                    client.connect()
+                    ours = client.sock.getsockname()
+                    barrier.wait()
+                    told = set()
+                    for step in range(3):
+                        client.request("GET", f"/{i}/{step}")
+                        path, _, peer = client.getresponse().read().decode().partition(" of ")
+                        assert path == f"/{i}/{step}"
+                        told.add(peer)
+                        barrier.wait()
+                    assert client.sock.getsockname() == ours
+                    return told
+
+            with concurrent.futures.ThreadPoolExecutor(OPEN) as pool:
+                peers = list(pool.map(visit, range(OPEN)))
+            # One connection in the box for each outside, and the same one for all its requests.
+            assert {len(told) for told in peers} == {1} and len(set.union(*peers)) == OPEN
 
 
 # ---- many, and much -----------------------------------------------------------------------------

@@ -4,14 +4,18 @@
 The names are those of a hosts file that only the command sees (lib.net); the engine has a network of
 its own, and nothing here goes through it.
 """
+import concurrent.futures
+import contextlib
 import json
+import socket
 import stat
 import subprocess
 import textwrap
+import urllib.request
 
 import pytest
 
-from lib import box, engines, net
+from lib import box, engines, host, kept, net
 from lib.net import HTTP, NAMES, PROXY, decisions, page, read_head
 
 # Linux's numbers: what a container with rules has besides, and must have lost.
@@ -118,6 +122,76 @@ def test_containers_without_rules_have_none_of_it(docker):
     rules = json.loads(profile.removeprefix("seccomp="))["syscalls"]
     netlink = [rule["args"] for rule in rules if rule["names"] == ["socket"] and len(rule.get("args", [])) == 2]
     assert [[arg["op"] for arg in args] for args in netlink] == [["SCMP_CMP_MASKED_EQ", "SCMP_CMP_GE"]], netlink
+
+
+# ---- boxes that live on -----------------------------------------------------------------------------
+
+@pytest.fixture
+def living(docker, place):
+    """living(*options): the words of a box that is a container and lives on, as a function; removed afterwards."""
+    hosts = place.cwd / "hosts"
+    hosts.write_text("127.0.0.1 localhost\n" + NAMES)
+    environment = kept.environment(docker.environment)
+    with contextlib.ExitStack() as stack:
+        def make(*options):
+            words = kept.words("create", "--backend", "docker", "--image", docker.image, *options)
+            done = box.run_words(net.command(hosts, words), host_env=environment)
+            assert done.returncode == 0, done
+            name = done.out.decode().strip()
+            stack.callback(lambda: kept.call("rm", name, host_env=docker.environment))
+            return lambda command, *rest: kept.call(command, name, *rest, host_env=docker.environment), name
+        yield make
+
+
+def lines_of(call):
+    done = call("net", "--json")
+    assert done.returncode == 0, done
+    return done.document
+
+
+def test_rules_hold_for_every_run_of_a_container_that_lives_on(living, serve):
+    server = serve(page)
+    call, _ = living("--net", f"one.test:{server.port},127.0.0.1")
+    for _ in range(2):
+        done = call("run", "--json", "--", "wget", "-q", "-O", "-", f"http://one.test:{server.port}/")
+        assert (done.returncode, done.stdout) == (0, "a page\n"), done
+        assert done.receipt["walls"]["net"] == "transparent"
+    done = call("run", "--json", "--", "wget", "-q", "-O", "-", f"http://two.test:{server.port}/")
+    assert done.document["exit_code"] == 1 and server.seen == 2, done
+    assert host.until(lambda: lines_of(call)["connections"] == 2, 10)
+    assert ("look-up", "two.test", False, "not listed") in {
+        (d["what"], d["name"], d["allowed"], d["reason"]) for d in lines_of(call)["decisions"]}
+
+
+def test_caps_hold_for_a_container(living, serve):
+    server = serve(page)
+    call, _ = living("--net", "one.test,127.0.0.1", "--net-connections", "1")
+    words = ["wget", "-q", "-O", "-", f"http://one.test:{server.port}/"]
+    assert call("run", "--json", "--", *words).stdout == "a page\n"
+    assert call("run", "--json", "--", *words).document["exit_code"] == 1 and server.seen == 1
+
+
+def test_a_port_leads_into_a_container(living, docker):
+    """Many at once, without a network of the engine's or of the box's."""
+    call, name = living("--port", "0:3000")
+    told = call("ports", "--json").document["ports"]
+    assert [(p["host_ip"], p["port"]) for p in told] == [("127.0.0.1", 3000)]
+    port = told[0]["host_port"]
+    script = "mkdir www; echo hello > www/index.html; httpd -f -p 127.0.0.1:3000 -h www & echo ready; wait"
+    with kept.started(name, script, "--timeout", "5m", host_env=docker.environment) as running:
+        running.expect(b"ready")
+
+        def get(_):
+            with contextlib.suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=60) as answer:
+                return answer.read()
+
+        assert host.until(lambda: get(0) == b"hello\n", 20)
+        with concurrent.futures.ThreadPoolExecutor(40) as pool:
+            assert list(pool.map(get, range(120))) == [b"hello\n"] * 120
+        assert b"unreachable" in call("run", "--", "sh", "-c", "wget -O - http://192.0.2.1/ 2>&1").out
+    assert call("rm").returncode == 0
+    with pytest.raises(OSError):
+        socket.create_connection(("127.0.0.1", port), 5).close()
 
 
 # ---- where the container gets no NET_ADMIN --------------------------------------------------------
