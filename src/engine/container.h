@@ -76,6 +76,8 @@ struct container_spec {
     const char *const *cap_drop;
     const char *const *cap_add;
     const char *const *security_opts;
+    const char *const
+        *masked; /* paths, instead of the engine's own list; those not there are fine */
     const char *const *tmpfs;   /* pairs: path, options */
     const char *const *sysctls; /* pairs */
     const struct container_mount *mounts;

@@ -134,6 +134,7 @@ static void put_host(struct json_writer *w, const struct container_spec *spec)
     put_texts(w, "CapDrop", spec->cap_drop);
     put_texts(w, "CapAdd", spec->cap_add);
     put_texts(w, "SecurityOpt", spec->security_opts);
+    put_texts(w, "MaskedPaths", spec->masked);
     put_pairs(w, "Tmpfs", spec->tmpfs);
     put_pairs(w, "Sysctls", spec->sysctls);
     put_mounts(w, spec->mounts);

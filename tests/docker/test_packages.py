@@ -60,7 +60,7 @@ def test_the_program_has_neither_network_nor_a_way_to_change_them(run, index):
     index.add("alpha")
     code = ("import os, socket, subprocess, sys\nimport alpha\nfolder = os.path.dirname(alpha.__file__)\n"
             "try:\n    open(folder + '/x', 'w')\nexcept OSError as error:\n    print(error.strerror)\n"
-            "print(sorted(os.listdir('/sys/class/net')))\n"
+            "print([line.split(':')[0].strip() for line in open('/proc/net/dev').readlines()[2:]])\n"
             "print([line.split()[3] for line in open('/proc/self/mountinfo') if '/opt/packages' in line][0]"
             ".count('cache'))\n")
     done = run(code, "alpha")

@@ -63,14 +63,13 @@ def body_of(inspected):
 
 
 def test_the_body_of_a_container_is_the_golden_one(inspected):
-    """What is hidden from it is the engine's choice: newer ones hide more, none less."""
+    """What is read-only there is the engine's choice: newer ones add to it."""
     body = body_of(inspected)
     path = GOLDEN / "body.json"
     if os.environ.get("GLOVEBOX_GOLDEN") == "write":
         path.write_text(json.dumps(body, indent=1, sort_keys=True) + "\n")
     golden = json.loads(path.read_text())
-    for name in ("MaskedPaths", "ReadonlyPaths"):
-        assert set(golden.pop(name)) <= set(body.pop(name)), name
+    assert set(golden.pop("ReadonlyPaths")) <= set(body.pop("ReadonlyPaths"))
     assert body == golden
 
 

@@ -7,13 +7,17 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from lib import box, host
+from lib import box, canary, host, pace
 
 SOURCES = Path(__file__).parent / "probe"
 GOLDEN = Path(__file__).parent / "golden"
 COMPILER = ["gcc", "-static", "-pthread", "-O1", "-std=gnu17", "-D_GNU_SOURCE", "-Wall", "-Wextra",
             "-Werror", "-Wno-unused-parameter", "-Wno-missing-field-initializers"]
 
+# An address that cannot be reached is refused at once, not waited for.
+SLOW_MS = round(pace.within(0.1) * 1000)
+
+Answers = collections.namedtuple("Answers", "result sheet changed_settings changed_files")
 Line = collections.namedtuple("Line", "variant word detail")
 
 
@@ -52,6 +56,21 @@ class Sheet:
         return [f"{line.word} {line.variant}: {line.detail}" for line in bad]
 
 
+def rows(canaries, shared_files, groups="C09"):
+    """Every row that needs no box of its own, with its arguments.  C22 ends with kill(-1)."""
+    addresses = ["127.0.0.1", "::1", *canary.own_addresses()]
+    ports = (canaries.tcp_port, canaries.loop_port, canaries.loop6_port, canaries.tcp6_port,
+             canaries.udp_port)
+    targets = [f"{address}/{port}" for address in addresses for port in ports]
+    return [
+        "C04", "C01", "C02", "C05", "C07", groups, "C10",
+        f"C11={os.getpid()},{os.getppid()},{canaries.bystander.pid}",
+        "C13", "C14", "C15", "C16", "C17", f"C18={canaries.abstract},{canaries.socket_path}", "C19",
+        "C20", "C21", "C26=" + ",".join(shared_files), f"I01={canaries.reversed_prefix}", "I02",
+        f"N01={SLOW_MS}," + ",".join(targets), "C22",
+    ]
+
+
 def ask(probe, *rows, **request):
     """One box in which the probe answers these rows; (result, Sheet)."""
     request.setdefault("timeout", 60)
@@ -75,7 +94,8 @@ def digest(path):
 
 # Change by themselves, or belong to each reader.
 VOLATILE = ("random/", "ns_last_pid", "-nr", "-state", "pty/nr", "nr_open", "loadavg", "netns",
-            "hung_task_detect_count", "sched_domain", "stat_refresh", "inode", "file-nr", "tainted")
+            "hung_task_detect_count", "sched_domain", "stat_refresh", "inode", "file-nr", "tainted",
+            "quota/")
 
 
 def settings_of_the_host():

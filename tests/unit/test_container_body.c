@@ -71,6 +71,7 @@ static void test_everything_has_its_place(void **state)
         .cap_drop = two + 2,
         .cap_add = two,
         .security_opts = two,
+        .masked = two,
         .tmpfs = two,
         .sysctls = two,
         .mounts = mounts,
@@ -92,7 +93,7 @@ static void test_everything_has_its_place(void **state)
         "\"MemorySwap\":2,\"NanoCpus\":3,\"PidsLimit\":4,\"ShmSize\":5,\"OomScoreAdj\":500,"
         "\"ReadonlyRootfs\":true,\"AutoRemove\":false,\"StorageOpt\":{\"size\":\"1g\"},\"CapDrop\":[],"
         "\"CapAdd\":[\"a\",\"b\\\"\"],\"SecurityOpt\":[\"a\",\"b\\\"\"],"
-        "\"Tmpfs\":{\"a\":\"b\\\"\"},\"Sysctls\":{\"a\":\"b\\\"\"},"
+        "\"MaskedPaths\":[\"a\",\"b\\\"\"],\"Tmpfs\":{\"a\":\"b\\\"\"},\"Sysctls\":{\"a\":\"b\\\"\"},"
         "\"Mounts\":[{\"Type\":\"volume\",\"Source\":\"v\",\"Target\":\"/g\",\"ReadOnly\":true,"
         "\"VolumeOptions\":{\"NoCopy\":true}},{\"Type\":\"tmpfs\",\"Target\":\"/t\","
         "\"ReadOnly\":false}],\"Ulimits\":[{\"Name\":\"nofile\",\"Soft\":1,\"Hard\":2}],"
