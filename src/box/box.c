@@ -250,11 +250,17 @@ static int glove_greet(struct box *box, const struct box_spec *spec, struct gb_e
 /* Waits for one event on a box that is being built. */
 static int settle_step(struct box *box, uint64_t deadline_ns, struct gb_err *err)
 {
-    struct pollfd watch = { .fd = box->ops->watch_fd(box), .events = POLLIN };
-    int r = link_pump(box->link, deadline_ns, &watch, 1, err);
+    bool has_cancel = box->spec->cancel_fd > 0;
+    struct pollfd watch[] = {
+        { .fd = box->ops->watch_fd(box), .events = POLLIN },
+        { .fd = has_cancel ? box->spec->cancel_fd : -1, .events = POLLIN },
+    };
+    int r = link_pump(box->link, deadline_ns, watch, N_ELEMENTS(watch), err);
 
-    if (r < 0 || watch.revents)
+    if (r < 0 || watch[0].revents)
         return box->ops->lost(box, box->spec, err);
+    if (watch[1].revents)
+        return gb_fail(err, -ECANCELED, GB_BLAME_CALLER, "cancelled while the box was made");
     if (r == 0 && clock_poll_ms(deadline_ns) == 0)
         return gb_fail(err, -ETIMEDOUT, GB_BLAME_PEER, "the box was not built in time");
     return 0;

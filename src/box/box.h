@@ -87,6 +87,7 @@ struct box_spec {
     const struct box_port *ports;   /* with has_network; may be NULL */
     const struct carry_spec *net;   /* what its programs may reach; NULL: nothing */
     const struct box_certificate *certificates; /* native, with net; may be NULL */
+    int cancel_fd;   /* readable: making the box is given up (-ECANCELED); not above 0: never */
     int *ret_broken; /* may be NULL; told on failure: the wall it was, or -1 */
 };
 

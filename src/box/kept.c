@@ -122,14 +122,12 @@ static int socket_listen(int dir, struct gb_err *err)
 {
     cleanup_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     struct sockaddr_un address = socket_address(dir);
-    mode_t before = umask(0177);
-    int r = fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
-                    listen(fd, BACKLOG) < 0
-                ? gb_fail_sys(err, "making the socket of a box")
-                : 0;
 
-    (void)umask(before);
-    return r < 0 ? r : take_fd(&fd);
+    /* The file gets the mode that the socket has; a umask would be that of every thread. */
+    if (fd < 0 || fchmod(fd, 0600) < 0 ||
+        bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 || listen(fd, BACKLOG) < 0)
+        return gb_fail_sys(err, "making the socket of a box");
+    return take_fd(&fd);
 }
 
 /* -ECONNREFUSED: its keeper is dead. */
@@ -153,14 +151,14 @@ static int socket_connect(int dir)
 /* Locked while it is made: one that is not has no maker any more. */
 static int new_dir(int boxes, const char *name, struct gb_err *err)
 {
-    int fd;
+    cleanup_close int fd = -1;
 
     if (mkdirat(boxes, name, 0700) < 0)
         return gb_fail_sys(err, "making the directory of a box");
     fd = openat(boxes, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
         return gb_fail_sys(err, "opening the directory of a box");
-    return fd;
+    return take_fd(&fd);
 }
 
 static int write_record(int dir, const struct kept *kept, struct gb_err *err)

@@ -38,6 +38,11 @@ void engine_set_call_ms(struct engine *engine, uint64_t call_ms)
     engine->call_ms = call_ms;
 }
 
+void engine_forget_cancel(struct engine *engine)
+{
+    engine->cancel_fd = -1;
+}
+
 bool engine_is_podman(const struct engine *engine)
 {
     return engine->is_podman;
@@ -331,10 +336,10 @@ static int pin(struct engine *engine, const char *version, struct gb_err *err)
 {
     unsigned api = refusal_api_of(version);
 
-    if (api == 0 || api > ENGINE_API_MAX)
+    if (api == 0)
         return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
-                       "'%.20s' is no version of the engine's API that is known here" GB_REMEDY
-                       "unset DOCKER_API_VERSION",
+                       "'%.20s' is no version of the engine's API" GB_REMEDY
+                       "unset DOCKER_API_VERSION, or write it as 1.41",
                        version);
     return agree(engine, api, err);
 }
@@ -366,7 +371,9 @@ int engine_open(const struct engine_options *options, struct engine **ret, struc
     cleanup_engine struct engine *engine = NULL;
     int r = make(&like, &engine, err);
 
-    if (r == 0 && options->api_version && options->api_version[0])
+    if (!engine)
+        return r;
+    if (options->api_version && options->api_version[0])
         r = pin(engine, options->api_version, err);
     if (r == 0)
         r = ping(engine, err);

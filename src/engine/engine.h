@@ -65,6 +65,9 @@ void engine_free(struct engine **engine);
 /* How long calls that set no time of their own may take from now on. */
 void engine_set_call_ms(struct engine *engine, uint64_t call_ms);
 
+/* From now on no call gives up because of cancel_fd: what was made is to be removed. */
+void engine_forget_cancel(struct engine *engine);
+
 unsigned engine_api(const struct engine *engine); /* N of 1.N */
 bool engine_is_podman(const struct engine *engine);
 const struct endpoint *engine_endpoint(const struct engine *engine);

@@ -47,6 +47,7 @@ static int look(struct engine *engine, const struct dockerfile_item *from,
         .name = from->words[0],
         .config_dir = order->config_dir,
         .platform = platform_of(from),
+        .total_ms = image_left_ms(order->deadline_ns),
     };
     struct image_pulled pulled;
     struct image_name name;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct dockerfile;
 struct dockerfile_findings;
@@ -20,6 +21,7 @@ struct bases_order {
     const struct dockerfile_policy *policy;
     const char *config_dir; /* docker's, for credentials; NULL: none */
     bool is_pull;           /* look for newer ones */
+    uint64_t deadline_ns;   /* of all pulls together */
     const struct stream_sink *sink;
 };
 

@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/path.h"
@@ -19,6 +20,7 @@
 #include "image/dockerfile.h"
 #include "image/ignore.h"
 #include "image/log_file.h"
+#include "image/pull.h"
 #include "json/writer.h"
 
 #define DOCKERFILE "Dockerfile"
@@ -26,6 +28,9 @@
 
 /* Where a text that stands in no directory's top is put: a name that nobody else uses. */
 #define OWN_NAME ".glovebox.Dockerfile"
+
+/* Of a caller that does not say how long the engine may take. */
+#define TOTAL_MS 3600000
 
 struct work {
     const struct image_build *order;
@@ -39,7 +44,8 @@ struct work {
     const char *text_name;
     struct build_log *log;
     int log_fd;
-    bool has_begun; /* the engine's steps: what comes is the log */
+    bool has_begun;       /* the engine's steps: what comes is the log */
+    uint64_t deadline_ns; /* of the engine, for pulls and steps together */
 };
 
 static void work_clear(struct work *work)
@@ -312,7 +318,7 @@ static int send(struct work *work, struct engine *engine, struct context_stream 
         .network_mode = order->is_without_network ? "none" : NULL,
         .is_no_cache = order->is_without_cache,
         .memory_bytes = order->memory_bytes,
-        .total_ms = order->total_ms,
+        .total_ms = image_left_ms(work->deadline_ns),
         .source = context_stream_read,
         .user = stream,
     };
@@ -389,6 +395,7 @@ static int build(struct work *work, struct engine *engine, struct gb_err *err)
         .policy = &work->policy,
         .config_dir = work->order->config_dir,
         .is_pull = work->order->is_pull,
+        .deadline_ns = work->deadline_ns,
         .sink = &sink,
     };
     int r;
@@ -421,6 +428,7 @@ static int work_do(struct engine *engine, const struct image_build *order, struc
         .dir_fd = -1,
         .text = BUF_INIT((size_t)2 * DOCKERFILE_MAX),
         .log_fd = -1,
+        .deadline_ns = clock_after_ms(order->total_ms ? order->total_ms : TOTAL_MS),
     };
     int r;
 

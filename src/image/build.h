@@ -47,7 +47,7 @@ struct image_build {
     bool is_without_cache;
     bool is_pull; /* look for newer base images */
     uint64_t memory_bytes;
-    uint64_t total_ms;      /* of the engine's steps; an hour */
+    uint64_t total_ms;      /* of pulls of base images and the engine's steps together; an hour */
     const char *config_dir; /* docker's, for credentials */
     const char *log_dir;    /* where the log is kept as a file */
     uint64_t unix_time;     /* for the names of image and log */

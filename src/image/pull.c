@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "engine/engine.h"
 #include "image/auth.h"
@@ -91,6 +92,13 @@ static void take_digest(const struct images_config *config, const struct image_n
             strcmp(found.repository, name->repository) == 0)
             (void)snprintf(ret->digest, sizeof(ret->digest), "%s", found.digest);
     }
+}
+
+uint64_t image_left_ms(uint64_t deadline_ns)
+{
+    int left_ms = clock_poll_ms(deadline_ns);
+
+    return left_ms > 0 ? (uint64_t)left_ms : 1;
 }
 
 int image_pull(struct engine *engine, const struct image_pull *pull, const struct stream_sink *sink,

@@ -27,6 +27,9 @@ struct image_pulled {
     bool is_new; /* another image than before, or the first */
 };
 
+/* What is left until then as a total_ms: never 0, which has a meaning of its own. */
+uint64_t image_left_ms(uint64_t deadline_ns);
+
 /* Errors are those of engine/engine.h, with what helps for this image; -EINVAL: that is no name. */
 int image_pull(struct engine *engine, const struct image_pull *pull, const struct stream_sink *sink,
                struct image_pulled *ret, struct gb_err *err);

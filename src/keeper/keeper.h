@@ -57,7 +57,7 @@ struct keeper_client {
     int fd;
     uint32_t serial; /* from 1 on */
     bool is_greeted;
-    uint32_t n_runs;
+    uint32_t n_runs;     /* numbers that he has used so far; he uses them in turn */
     uint64_t stalled_ns; /* since when his queue is full, 0: it is not */
     int fds[FD_PASS_MAX];
     size_t n_fds;

@@ -289,8 +289,6 @@ static int run_forward(struct keeper *k, struct keeper_client *c, struct msg_run
     struct keeper_request *request;
     int r;
 
-    if (c->n_runs == KEEPER_RUNS_MAX - 1)
-        return refuse(c, theirs, EUSERS);
     r = run_routes(k, c, run);
     if (r == 0) {
         r = request_open(k, c, true, &run->seq);
@@ -304,7 +302,8 @@ static int run_forward(struct keeper *k, struct keeper_client *c, struct msg_run
     request = request_by_seq(k, run->seq);
     request->in = run->in;
     request->is_killed = run->flags & RUN_FLAG_GROUP;
-    c->n_runs++;
+    if (c->n_runs < KEEPER_RUNS_MAX - 1)
+        c->n_runs++;
     r = route_send(k, MSG_RUN, 0, 0, run, fds, run->n_fds);
     if (r != -ETOOMANYREFS)
         return r;

@@ -369,6 +369,18 @@ static int run_and_close(struct execution *x, struct gb_err *err)
     return r;
 }
 
+/* The caller gave up before there was a box: a result like that of a program that he ended. */
+static int note_cancelled(struct execution *x)
+{
+    struct run_step *step = &x->result->steps[x->result->n_steps++];
+
+    step->name = "run";
+    step->facts = (struct run_facts){ .cause = KILL_CAUSE_CANCEL };
+    step->verdict = verdict_of(&step->facts);
+    step->begin = step->end = out_log_mark(x->result->log);
+    return 0;
+}
+
 /* What went wrong belongs to the result too. */
 static int finish(struct execution *x, int r, int broken, const struct gb_err *failure,
                   struct gb_err *err)
@@ -410,6 +422,7 @@ int run_execute(const struct run_request *asked, struct run_result *result, stru
         spec.net = &network;
     }
     spec.ret_broken = &broken;
+    spec.cancel_fd = asked->cancel_fd;
     spec.ttl_ms = ttl_of(asked);
     spec.seed = can_plant(asked) ? &seed : NULL;
     r = prepare(&x, &failure);
@@ -421,6 +434,8 @@ int run_execute(const struct run_request *asked, struct run_result *result, stru
         r = box_begin(&spec, &x.box, &failure);
     if (r == 0)
         r = run_and_close(&x, &failure);
+    if (r == -ECANCELED && result->n_steps == 0)
+        r = note_cancelled(&x);
     if (result->network)
         run_result_note_network(result);
     return finish(&x, r, broken, &failure, err);

@@ -84,7 +84,14 @@ static int save_code(const struct execute_args *args, const struct environment *
     return save_commit(&save, err);
 }
 
-/* "K=V", NULL-terminated; the caller frees the items and the list. */
+static void variables_free(char ***list)
+{
+    for (char **at = *list; at && *at; at++)
+        free(*at);
+    free(*list);
+}
+
+/* "K=V", NULL-terminated; the caller frees the items and the list.  NULL: no memory for all. */
 static char **variables_of(const struct environment *found)
 {
     size_t n = 0;
@@ -94,16 +101,12 @@ static char **variables_of(const struct environment *found)
         n++;
     list = calloc(n + 1, sizeof(*list));
     for (size_t i = 0; list && i < n; i++)
-        if (asprintf(&list[i], "%s=%s", found->variables[2 * i], found->variables[2 * i + 1]) < 0)
+        if (asprintf(&list[i], "%s=%s", found->variables[2 * i], found->variables[2 * i + 1]) < 0) {
             list[i] = NULL;
+            variables_free(&list);
+            return NULL;
+        }
     return list;
-}
-
-static void variables_free(char ***list)
-{
-    for (char **at = *list; at && *at; at++)
-        free(*at);
-    free(*list);
 }
 
 /* What has no language runs as a program, by its own path: nothing of it is a shell's to read. */

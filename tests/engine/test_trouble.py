@@ -1,82 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """What an engine does that is none, or not well: real where it can be had, scripted where not."""
-import contextlib
 import os
 import signal
 import socket
 import subprocess
-import threading
 import time
 
 import pytest
 from conftest import IMAGE, Client, drive, program
 
 from lib import engines, host
-
-PING = b"HTTP/1.1 200 OK\r\nAPI-Version: 1.41\r\nContent-Length: 0\r\n\r\n"
-
-
-@contextlib.contextmanager
-def scripted(path, *answers):
-    """A socket whose n-th request gets the n-th answer: bytes, or None to hang.  What was asked."""
-    asked = []
-    left = list(answers)
-    open_ones = []
-    stop = threading.Event()
-    listener = socket.socket(socket.AF_UNIX)
-    listener.bind(str(path))
-    listener.listen(8)
-
-    def serve(connection):
-        with connection, contextlib.suppress(OSError):
-            while (head := _request(connection)) and left:
-                asked.append(head)
-                answer = left.pop(0)
-                if answer is None:
-                    stop.wait(30)
-                elif callable(answer):
-                    return answer(connection)
-                else:
-                    connection.sendall(answer)
-
-    def accept():
-        with contextlib.suppress(OSError):
-            while True:
-                connection, _ = listener.accept()
-                thread = threading.Thread(target=serve, args=(connection,))
-                open_ones.append((connection, thread))
-                thread.start()
-
-    accepting = threading.Thread(target=accept)
-    accepting.start()
-    try:
-        yield asked
-    finally:
-        stop.set()
-        listener.shutdown(socket.SHUT_RDWR)
-        listener.close()
-        accepting.join()
-        for connection, thread in open_ones:
-            with contextlib.suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
-            thread.join()
-        os.unlink(path)
-
-
-def _request(connection):
-    """One request as far as it matters: the head."""
-    head = b""
-    while b"\r\n\r\n" not in head:
-        piece = connection.recv(65536)
-        if not piece:
-            return b""
-        head += piece
-    return head
-
-
-def _answer(body, status="200 OK", more=b""):
-    return (f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\n".encode() + more + b"\r\n" + body)
-
+from lib.scripted import PING, scripted
+from lib.scripted import answer as _answer
 
 def ask(place, *words, **keys):
     return drive([f"host=unix://{place.base}/s", *(f"{k}={v}" for k, v in keys.items()), *words])
@@ -85,6 +20,18 @@ def ask(place, *words, **keys):
 @pytest.fixture
 def sock(place):
     return place.base / "s"
+
+
+def test_a_newer_version_of_the_api_than_is_known_here_is_lowered(place, sock):
+    with scripted(sock, PING, _answer(b"[]")) as asked:
+        assert ask(place, "list", api="1.999").ok
+    assert b"/v1.999/" not in asked[-1] and b"/v1." in asked[-1], asked
+
+
+def test_a_version_of_the_api_that_is_none_is_refused(place, sock):
+    with scripted(sock, PING):
+        found = ask(place, "list", api="new")
+    assert found.error == "EINVAL" and "1.41" in found.remedy, found
 
 
 # ---- no engine ----

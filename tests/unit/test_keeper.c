@@ -714,6 +714,28 @@ static void only_runs_without_a_group_are_killed_by_the_glove(void **state)
     world_down(&w);
 }
 
+/* His numbers are used in turn: all of them are looked at when he goes. */
+static void a_client_runs_as_many_programs_as_he_likes(void **state)
+{
+    struct world w;
+    struct peer c;
+
+    (void)state;
+    world_up(&w);
+    client_greeted(&w, &c);
+    for (uint32_t seq = 1; seq <= KEEPER_RUNS_MAX + 2; seq++) {
+        struct msg_run run = started(&w, &c, &(struct msg_run){ .seq = seq });
+
+        end_run(&w, run.seq);
+        assert_int_equal(peer_next(&c), MSG_EXIT);
+    }
+    peer_close(&c);
+    assert_int_equal(world_turn(&w), 0);
+    assert_int_equal(w.n_lost, 1);
+    assert_int_equal(w.lost_n, KEEPER_RUNS_MAX - 1);
+    world_down(&w);
+}
+
 static void answers_for_a_client_that_has_gone_are_swallowed(void **state)
 {
     struct world w;
@@ -915,6 +937,7 @@ int main(void)
         cmocka_unit_test(requests_without_reading_the_answers_come_to_an_end),
         cmocka_unit_test(what_a_client_leaves_is_killed_drained_and_paid),
         cmocka_unit_test(only_runs_without_a_group_are_killed_by_the_glove),
+        cmocka_unit_test(a_client_runs_as_many_programs_as_he_likes),
         cmocka_unit_test(answers_for_a_client_that_has_gone_are_swallowed),
         cmocka_unit_test(the_input_of_a_run_that_ends_is_ended),
         cmocka_unit_test(a_glove_that_lies_is_lost),

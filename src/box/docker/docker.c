@@ -54,7 +54,7 @@ static int engine_for(const struct box_spec *spec, struct engine **ret, struct g
     struct engine_options options = {
         .endpoint = &endpoint,
         .api_version = spec->engine->api_version,
-        .cancel_fd = -1,
+        .cancel_fd = spec->cancel_fd > 0 ? spec->cancel_fd : -1,
     };
     int r = endpoint_find(&spec->engine->hints, &endpoint, err);
 
@@ -208,6 +208,8 @@ static int docker_start(struct box *box, const struct box_spec *spec, int *ret_l
         r = start_container(docker, spec, &link_fd, err);
     if (r == 0)
         r = look(box, spec, docker, err);
+    if (docker->engine)
+        engine_forget_cancel(docker->engine);
     if (r < 0)
         return r;
     engine_set_call_ms(docker->engine, END_MS);

@@ -130,6 +130,12 @@ static bool is_stale(const struct container_item *item, uint64_t now)
     return !is_running(item) && is_owner_dead(container_label(item, DOCKER_LABEL_OWNER));
 }
 
+/* Nothing more is asked of an engine that does not answer. */
+static bool is_gone(int code)
+{
+    return code == -ETIMEDOUT || code == -ECONNREFUSED || code == -ECANCELED;
+}
+
 int docker_sweep(struct engine *engine, const char *run_dir, size_t *ret_n, struct gb_err *err)
 {
     char instance[DOCKER_MARK_SIZE];
@@ -143,11 +149,20 @@ int docker_sweep(struct engine *engine, const char *run_dir, size_t *ret_n, stru
     (void)snprintf(ours, sizeof(ours), DOCKER_LABEL_INSTANCE "=%s", instance);
     *ret_n = 0;
     r = container_list(engine, labels, &list, err);
-    for (size_t i = 0; r == 0 && i < list.n; i++) {
-        if (!is_stale(&list.items[i], now))
-            continue;
-        r = container_remove(engine, list.items[i].id, err);
-        *ret_n += r == 0;
+    if (r < 0)
+        return r;
+    /* One that cannot be removed keeps no other; the first failure is told. */
+    for (size_t i = 0; i < list.n && !is_gone(r); i++) {
+        struct gb_err why = { 0 };
+        int removed = is_stale(&list.items[i], now)
+                          ? container_remove(engine, list.items[i].id, &why)
+                          : -ENOENT;
+
+        *ret_n += removed == 0;
+        if (removed < 0 && removed != -ENOENT && (r == 0 || is_gone(removed))) {
+            r = removed;
+            *err = why;
+        }
     }
     return r;
 }

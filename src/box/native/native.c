@@ -49,8 +49,10 @@ struct native {
     struct hierarchies groups;
     wall_set walls;
     unsigned n_runs;
-    bool has_run; /* a run is open */
-    bool is_kept; /* by a keeper: this process only uses it */
+    unsigned first_run; /* the first number that a keeper gave this client for its runs */
+    unsigned numbers;   /* how many; 0: as many as one likes */
+    bool has_run;       /* a run is open */
+    bool is_kept;       /* by a keeper: this process only uses it */
     struct run_group run;
     uint32_t kill_seq; /* of a KILL that the glove has not answered yet, 0: none */
 };
@@ -290,6 +292,14 @@ static int native_probe(const struct box_spec *spec, struct gb_err *err)
 
 /* ---- runs ----------------------------------------------------------------------------------- */
 
+/* A run's groups go with it, so that its number is free when all others have had their turn. */
+static unsigned next_number(struct native *native)
+{
+    unsigned n = native->n_runs++;
+
+    return native->numbers ? native->first_run + n % native->numbers : n + 1;
+}
+
 static int native_run_open(struct box *box, const struct limits *limits, int *fds, size_t *n_fds,
                            bool *ret_has_v2, struct gb_err *err)
 {
@@ -297,7 +307,7 @@ static int native_run_open(struct box *box, const struct limits *limits, int *fd
     struct run_group *g = &native->run;
     size_t n = 0;
     int r = run_group_open(&native->groups, native->walls, native->spawn.groups,
-                           native->spawn.n_groups, ++native->n_runs, limits, g, err);
+                           native->spawn.n_groups, next_number(native), limits, g, err);
 
     if (r < 0)
         return r;
@@ -396,7 +406,8 @@ static int native_attach(struct box *box, const struct box_kept *kept,
     native->spawn = (struct spawn)SPAWN_INIT;
     native->is_kept = true;
     native->walls = kept->receipt.walls;
-    native->n_runs = welcome->first_run - 1;
+    native->first_run = welcome->first_run;
+    native->numbers = welcome->n_runs;
     if (n_groups > SPAWN_GROUPS_MAX) {
         for (size_t i = 0; i < n_groups; i++)
             close(groups[i]);
