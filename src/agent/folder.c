@@ -118,12 +118,16 @@ static int make_run(const char *runs, char *path, size_t size, struct gb_err *er
     return 0;
 }
 
-static int make_runs(const char *runs, struct gb_err *err)
+static int make_runs(const char *runs, bool is_named, struct gb_err *err)
 {
     int r = runs[0] ? dir_make_parents(runs, 0755) : -ENOENT;
+    struct stat st;
 
     if (r == 0 && mkdir(runs, 0755) < 0 && errno != EEXIST)
         r = -errno;
+    if (r == 0 && !is_named && lstat(runs, &st) == 0 && S_ISLNK(st.st_mode))
+        return gb_fail(err, -ELOOP, GB_BLAME_CALLER,
+                       "'%s' is a link, which may have come with the project", runs);
     return r < 0 ? gb_fail(err, r, GB_BLAME_HOST, "making '%s': %s", runs, strerror(-r)) : 0;
 }
 
@@ -210,10 +214,11 @@ static void sweep_stillborn(const char *runs)
         (void)closedir(dir);
 }
 
-int folder_make(const char *runs, const char *objective, struct folder **ret, struct gb_err *err)
+int folder_make(const char *runs, bool is_named, const char *objective, struct folder **ret,
+                struct gb_err *err)
 {
     char path[PATH_MAX];
-    int r = make_runs(runs, err);
+    int r = make_runs(runs, is_named, err);
 
     if (r < 0)
         return r;

@@ -35,8 +35,10 @@ struct gb_err;
 #define FOLDER_TRANSCRIPT_MAX (256 << 20)
 
 /* A new one below runs, which is made where it is missing, with its objective.  Only its owner may
- * look into it. */
-int folder_make(const char *runs, const char *objective, struct folder **ret, struct gb_err *err);
+ * look into it.  Unless the user named it, runs must not be a link (-ELOOP): a repository may have
+ * brought it. */
+int folder_make(const char *runs, bool is_named, const char *objective, struct folder **ret,
+                struct gb_err *err);
 
 /* The same at a path that was one, and is gone. */
 int folder_make_again(const char *path, const char *objective, struct folder **ret,

@@ -156,6 +156,7 @@ static int make_mutants(struct mutation *m, struct gb_err *err)
         .box = m->spec->box,
         .argv = argv,
         .keep = LINES_KEEP,
+        .deadline_ns = m->deadline_ns,
         .cancel_fd = m->spec->cancel_fd,
     };
     struct trial_end end = { 0 };

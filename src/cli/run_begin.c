@@ -329,7 +329,9 @@ static int take_objective(struct run_session *session, struct gb_err *err)
 
 static int make_folder(struct run_session *session, struct gb_err *err)
 {
-    int r = folder_make(session->settings.runs_dir, session->task.objective, &session->folder, err);
+    bool is_named = session->settings.set[KEY_RUNS_DIR].origin.kind != ORIGIN_DEFAULT;
+    int r = folder_make(session->settings.runs_dir, is_named, session->task.objective,
+                        &session->folder, err);
 
     if (r < 0)
         gb_add_remedy(err, "--runs-dir DIR names another place");

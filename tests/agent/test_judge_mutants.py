@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mutants meet the tests: what nobody notices is told, and what time does not allow is left out."""
+import time
+
 from judge_drive import case, drive, library_contract, program_contract
+from lib import pace
 
 CODE = '''
 def clamp(value, low):
@@ -71,6 +74,16 @@ def test_time_that_is_up_leaves_mutants_out(place):
     assert len(mutation["mutants"]) < 40
     assert all(one["function"] != "f0" or one["killed"] for one in mutation["mutants"]
                if not one["hint"] and one["what"] == "does nothing")
+
+
+def test_the_mutator_has_no_more_time_than_its_mutants(place):
+    """Code of this size takes it minutes; what ends it must be the deadline, not the limit of its box (30 s)."""
+    code = "".join(f"def f{n}(value, low={n}):\n    if value < low:\n        return low\n    return value + {n}\n\n\n"
+                   for n in range(4000))
+    started = time.monotonic()
+    answer = drive(library_contract(("f0", "")), {"target.py": code}, "mutate",
+                   tests={"test_it.py": TESTS}, deadline_ms=1000)
+    assert time.monotonic() - started < pace.within(2.5) and answer["mutate"]["score"] is None
 
 
 def test_no_mutant_is_made_or_met_after_the_deadline(place):

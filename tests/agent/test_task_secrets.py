@@ -283,9 +283,9 @@ def test_runs_that_lead_elsewhere_are_not_followed(place):
     outside.mkdir()
     (place.cwd / "runs").symlink_to(outside)
     agent = Agent(place, task.answer_rules("print(1)\n"))
-    done = agent.call(TASK)
-    if done.code == 0:
-        assert all(name.startswith("run_") for name in os.listdir(outside))
-    else:
-        task.one_line(done)
-        assert os.listdir(outside) == []
+    agent.env.pop("GLOVEBOX_RUNS_DIR", None)
+    done = agent.call(TASK, code=2)
+    task.one_line(done, "is a link")
+    assert os.listdir(outside) == []
+    agent.call("--runs-dir", "runs", TASK, code=0)
+    assert os.listdir(outside), "who names it wants it so"

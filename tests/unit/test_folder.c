@@ -23,7 +23,7 @@ static struct folder *make_folder(struct place *place)
     struct gb_err err = { 0 };
     struct folder *folder = NULL;
 
-    if (folder_make(place_path(place, "runs"), "make it so\n", &folder, &err) < 0)
+    if (folder_make(place_path(place, "runs"), true, "make it so\n", &folder, &err) < 0)
         fail_msg("%s", err.msg);
     return folder;
 }
@@ -108,8 +108,8 @@ static void a_folder_is_found_again(void **state)
     assert_non_null(strstr(err.msg, "runs/none'"));
     place_write(place, "file", "", 0);
     assert_int_equal(folder_open(place_path(place, "file"), &found, &err), -ENOTDIR);
-    assert_int_equal(folder_make(place_path(place, "file"), "x", &found, &err), -ENOTDIR);
-    assert_int_equal(folder_make("", "x", &found, &err), -ENOENT);
+    assert_int_equal(folder_make(place_path(place, "file"), true, "x", &found, &err), -ENOTDIR);
+    assert_int_equal(folder_make("", true, "x", &found, &err), -ENOENT);
     assert_null(found);
     folder_close(&made);
 }
@@ -580,7 +580,7 @@ static void fill_the_disk(void *user)
     work_on_small_disk(place->root, "size=64k");
     memset(line, 'x', sizeof(line) - 1);
     line[sizeof(line) - 1] = '\n';
-    CHILD_MUST(folder_make(place_path(place, "runs"), "o", &folder, NULL) == 0);
+    CHILD_MUST(folder_make(place_path(place, "runs"), true, "o", &folder, NULL) == 0);
     CHILD_MUST(folder_put(folder, first, FOLDER_INPUT, "old", 3, NULL) == 0);
     while ((r = folder_tell(folder, line, sizeof(line), NULL)) == 0)
         n++;
