@@ -2,6 +2,7 @@
 /* agent/ask.h - one question to a model, as an effect. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,6 +31,8 @@ struct question {
     /* Percent of the time that is left when it is asked: then there is no answer that could be
      * used, and the task goes on without.  0: as long as the task may take. */
     unsigned share;
+    /* The task can do without: a call that fails is remembered, and no answer could be used. */
+    bool is_optional;
     /* For the folder's agent_input.json beside the prompt; each may be NULL. */
     const char *command;
     const char *feedback;
@@ -50,8 +53,8 @@ int ask_taken(int r);
 int ask_unbounded(const char *schema, struct buf *ret);
 
 /* Asks until take() is content, at most ASK_TRIES times, the later ones with what was wrong; their
- * effects are NAME, NAME.2, ….  -EBADMSG when no answer could be used, an endless one
- * included.  What the answers took is
+ * effects are NAME, NAME.2, ….  -EBADMSG when no answer could be used, endless and
+ * refused ones included.  What the answers took is
  * added to the task's account; *ret_iteration, which may be NULL, is the folder's number. */
 int ask(struct task *task, const struct question *question, ask_take take, void *user,
         unsigned *ret_iteration, struct gb_err *err);

@@ -214,7 +214,7 @@ struct judge_mutation {
 };
 
 /* At most 40 mutants and ten seconds, all in all. */
-int judge_mutate(const struct judge_spec *spec, struct judge_mutation *ret, struct gb_err *err);
+int judge_mutate(const struct judge_spec *asked, struct judge_mutation *ret, struct gb_err *err);
 
 const char *outcome_name(enum outcome outcome);
 const char *diagnosis_name(enum diagnosis diagnosis);

@@ -81,6 +81,7 @@ int review_write(struct task *task, struct gb_err *err)
         .vars = vars,
         .n_vars = N_ELEMENTS(vars),
         .seed = 1,
+        .is_optional = true,
     };
     int r;
 
@@ -94,6 +95,10 @@ int review_write(struct task *task, struct gb_err *err)
     vars[TASK_VARS + 1] = (struct prompt_var){ "report", results.data, 0 };
     vars[TASK_VARS + 2] = (struct prompt_var){ "output", output.data, 0 };
     r = ask(task, &question, take_explanation, out, NULL, &why);
+    if (r == -EBADMSG && !task->is_over) {
+        task_note(task, "there is no explanation: %.*s", (int)gb_err_len(&why), why.msg);
+        return 0;
+    }
     if (r < 0 && err)
         *err = why;
     return r;

@@ -229,10 +229,31 @@ def test_an_answer_of_50_megabytes_ends_in_one_line(place, unit):
     say = task.by_role(PLANS=contract("answer", files=["main.py"]), SHORT=endless)
     with task.model(say) as server:
         agent = Agent(place, server=server)
-        done = agent.call("an answer")
-    assert done.code in (1, 125), done
-    assert "too long" in done.said or "does not end" in done.said or "more than" in done.said, done
-    assert agent.tasks()[0]["state"] in ("interrupted", "done")
+        done = agent.call("--max-attempts", "1", "--max-steps", "1", "an answer", code=1)
+    assert "--max-tokens" in done.said and agent.tasks()[0]["state"] == "done", "its length is paid for"
+
+
+def test_a_refusal_costs_a_try_and_thrice_it_ends_the_task(place):
+    refused = rule("I will not.", system=task.CODES, finish="refused")
+    agent = Agent(place, task.program_rules()[:4] + [
+        rule(file("count.py", COUNT), system=task.CODES, when="it was refused"), refused])
+    document = agent.run(TASK).document
+    assert document["outcome"] == "passed" and document["spent"]["calls"] == 5
+    agent.write(task.program_rules()[:4] + [refused])
+    done = agent.run("--max-attempts", "1", "--max-steps", "1", TASK, code=1)
+    assert done.document["outcome"] == "failed" and done.document["spent"]["calls"] == 5, done
+
+
+@pytest.mark.parametrize("how", ["refused", "failed"])
+def test_work_that_passed_is_delivered_though_nobody_explains_it(place, how):
+    ways = {"refused": {"finish": "refused"}, "failed": {"error": "400 no"}}
+    agent = Agent(place, [rule("", system=task.EXPLAINS, **ways[how]), *task.program_rules()])
+    done = agent.call("--jsonl", "--record", "all.rec", "--out", "out", TASK, code=0)
+    assert done.document["outcome"] == "passed" and done.document["explanation"] is None
+    notes = [e["text"] for e in done.events if e["event"] == "note"]
+    assert len([note for note in notes if "there is no explanation: " in note]) == 1, notes
+    assert (place.cwd / "out/count.py").read_text() == COUNT
+    assert agent.run("--replay", "all.rec").document == done.document
 
 
 def test_an_answer_that_never_ends_meets_the_time_of_the_task(place):

@@ -114,3 +114,35 @@ def test_a_price_table_holds_the_limit_and_a_broken_one_is_refused(place):
         wrong = run(place, server, *words, code=2, prices="# mine\nopenai-compatible/some 1 1\n")
     assert (done["used_up"], done["spent"]["dollars"]) == ("money", 0.02)
     assert "prices: line 2" in wrong.replace(str(place.base) + "/", ""), wrong
+
+
+def fail_in_the_middle(visit):
+    """Words, and then an error that no retry mends."""
+    servers.answer(servers.text("x" * 30_000),
+                   servers.event({"error": {"message": "no", "type": "invalid_request_error", "code": 400}}))(visit)
+
+
+def test_a_call_that_failed_is_paid_for_when_the_task_goes_on(place):
+    with servers.serving(fail_in_the_middle, fail_in_the_middle, say(CONTRACT), say(PROGRAM)) as server:
+        run(place, server, "--model", MODEL, "6 times 7", code=125)
+        listed = subprocess.run([places.binary(), "runs", "list", "--json"], capture_output=True, cwd=place.cwd,
+                                env={**place.environment(), "PATH": "/usr/bin:/bin"}, check=True)
+        task = json.loads(listed.stdout)["runs"][0]["id"]
+        run(place, server, "--resume", task, code=125)
+        done = run(place, server, "--resume", task, "--record", "all.rec", code=0)
+        again = run(place, server, "--replay", "all.rec", code=0)
+        assert len(server.visits) == 4
+    assert done["outcome"] == "passed" and done["spent"]["calls"] == 4
+    assert done["spent"]["tokens"] > 2 * CALL_TOKENS + 2 * 10_000
+    assert done["spent"]["dollars"] > 2 * 0.002 + 2 * 10_000 * 0.5e-6
+    assert again == done
+
+
+def test_money_that_failed_calls_took_ends_a_task_that_is_resumed(place):
+    with servers.serving(fail_in_the_middle, say(CONTRACT), say(PROGRAM)) as server:
+        run(place, server, "--model", MODEL, "--max-cost", "0.005", "6 times 7", code=125)
+        listed = subprocess.run([places.binary(), "runs", "list", "--json"], capture_output=True, cwd=place.cwd,
+                                env={**place.environment(), "PATH": "/usr/bin:/bin"}, check=True)
+        done = run(place, server, "--resume", json.loads(listed.stdout)["runs"][0]["id"], code=1)
+        assert len(server.visits) == 1
+    assert (done["used_up"], done["spent"]["calls"]) == ("money", 1)
