@@ -13,12 +13,12 @@
 #include "cli/box_user.h"
 #include "cli/command.h"
 #include "cli/exec_args.h"
+#include "cli/exec_packages.h"
 #include "cli/exec_paths.h"
 #include "cli/package_args.h"
 #include "conf/environment.h"
 #include "conf/nearest.h"
 #include "conf/settings.h"
-#include "package/wish.h"
 #include "run/language.h"
 
 /* As on the command line. */
@@ -110,7 +110,7 @@ struct store {
     struct exec_args args;
     struct buf code;
     const char **env;
-    struct package_wishes wishes;
+    struct exec_packages packages;
     struct exec_file files[EXEC_FILES_MAX];
     struct exec_out outs[EXEC_FILES_MAX];
     char *texts[2 * EXEC_FILES_MAX];
@@ -121,10 +121,10 @@ static struct store *store_new(void)
 {
     struct store *store = calloc(1, sizeof(*store));
 
-    if (store)
-        package_wishes_init(&store->wishes);
-    if (store)
-        store->code = (struct buf)BUF_INIT(EXEC_CODE_MAX + EXEC_READ_STEP);
+    if (!store)
+        return NULL;
+    exec_packages_init(&store->packages);
+    store->code = (struct buf)BUF_INIT(EXEC_CODE_MAX + EXEC_READ_STEP);
     return store;
 }
 
@@ -136,7 +136,7 @@ static void store_free(struct store *store)
         free(store->texts[i]);
     free(store->env);
     net_policy_clear(&store->args.net);
-    package_wishes_clear(&store->wishes);
+    exec_packages_clear(&store->packages);
     buf_clear(&store->code);
     free(store);
 }
@@ -421,7 +421,7 @@ static int take_all(const struct given *given, const struct parsed *parsed, stru
         r = take_args(parsed, args, err);
     if (r == 0)
         r = take_files(given, store, err);
-    return r < 0 ? r : package_args_take(&given->packages, &store->wishes, err);
+    return r < 0 ? r : package_args_take(&given->packages, &store->packages.wishes, err);
 }
 
 /* `box run`: BOX comes before FILE, unless it is a user's. */
@@ -449,25 +449,6 @@ static const char *file_of(const struct exec_args *args, const struct parsed *pa
     return parsed->n_operands > first ? parsed->operands[first] : "";
 }
 
-/* --auto-packages: what the program wants besides, and no file of the caller's brings. */
-static int add_code(struct store *store, const struct settings *settings, struct gb_err *err)
-{
-    const char *files[EXEC_FILES_MAX + 1] = { 0 };
-    const struct package_code code = {
-        .language = store->args.language,
-        .text = store->args.code,
-        .len = store->args.code_len,
-        .name = store->args.is_name_ours ? NULL : store->args.name,
-        .files = files,
-        .dir = store->args.workspace,
-        .toolchains = settings->toolchains,
-    };
-
-    for (size_t i = 0; i < store->args.n_files; i++)
-        files[i] = store->files[i].box;
-    return package_wishes_add_code(&store->wishes, &code, err);
-}
-
 static int exec_given(const struct call *call, const struct given *given,
                       const struct parsed *parsed, struct gb_err *err)
 {
@@ -487,10 +468,9 @@ static int exec_given(const struct call *call, const struct given *given,
         r = exec_check_names(&store->args, err);
     else if (r == 0)
         r = load_code(given, file_of(&store->args, parsed), store, err);
-    if (r == 0 && given->packages.is_auto)
-        r = add_code(store, &settings, err);
-    if (!package_wishes_are_empty(&store->wishes))
-        store->args.wishes = &store->wishes;
+    if (r == 0)
+        r = exec_packages_settle(&store->packages, &settings, given->packages.is_auto, &store->args,
+                                 err);
     if (r == 0)
         r = store->args.is_detached ? exec_detach(&store->args, &settings, err)
                                     : exec_run(&store->args, &settings, err);

@@ -78,7 +78,8 @@ struct exec_args {
     bool is_detached;      /* a process of its own does the run; this one tells its id */
     int begun_fd;          /* where the run's id is told once it is written down; -1 */
     struct net_policy net; /* what it may reach */
-    const struct package_wishes *wishes; /* packages that it wants; NULL: none */
+    const struct package_wishes *wishes;  /* packages that it wants; NULL: none */
+    const struct package_wishes *refused; /* and those that nobody permitted; NULL: none */
 };
 
 /* Prints the document of a request that was refused before anything ran, as a line of --jsonl or

@@ -25,6 +25,7 @@
 #include "cli/command.h"
 #include "cli/exec_args.h"
 #include "cli/exec_lines.h"
+#include "cli/exec_packages.h"
 #include "cli/exec_session.h"
 #include "cli/outlet.h"
 #include "cli/packages.h"
@@ -33,7 +34,6 @@
 #include "cli/tty_filter.h"
 #include "conf/box_spec.h"
 #include "conf/certificates.h"
-#include "conf/package_host.h"
 #include "conf/settings.h"
 #include "run/language.h"
 #include "run/packages.h"
@@ -415,30 +415,6 @@ static int execute_kept(const struct exec_args *args, const struct settings *set
     return r;
 }
 
-/* Layers of what the program wants; the result tells what they hold. */
-static int add_packages(const struct exec_args *args, const struct settings *settings,
-                        struct packages *packages, const struct run_request *request,
-                        struct box_spec *spec, struct run_result *result, struct gb_err *err)
-{
-    cleanup_with(package_host_clear) struct package_host host = { 0 };
-    struct packages_show show;
-    const struct packages_order order = {
-        .wishes = args->wishes,
-        .host = &host,
-        .box = spec,
-        .cancel_fd = request->cancel_fd,
-        .watch = args->is_json ? NULL : &show.watch,
-    };
-    int r;
-
-    package_host_load(settings, environ, &host);
-    packages_show_init(&show);
-    r = packages_open(&order, packages, &result->packages, err);
-    if (r == 0)
-        spec->layers = packages->binds;
-    return r;
-}
-
 /* The certificates that programs of this machine trust, for a box that shows those programs and has
  * a network. */
 static int show_certificates(struct certificates *certificates, struct box_spec *spec,
@@ -502,7 +478,8 @@ static int execute(const struct exec_args *args, const struct settings *settings
         settings_suit_language(settings, args->language, false, &spec);
     if (args->box || args->user)
         return execute_kept(args, settings, session, &request, result, err);
-    r = args->wishes ? add_packages(args, settings, &packages, &request, &spec, result, err) : 0;
+    r = args->wishes ? exec_packages_open(args, settings, cancel_fd, &packages, &spec, result, err)
+                     : 0;
     if (r == 0)
         r = show_certificates(&certificates, &spec, &request, err);
     if (r < 0)
@@ -587,6 +564,7 @@ int exec_run(const struct exec_args *args, const struct settings *settings, stru
     if (args->is_jsonl)
         printer.lines = &lines;
     r = execute(args, settings, &printer, &session, signals, &result, err);
+    exec_packages_note(args, &result);
     /* Before there was a box to run in. */
     if (r < 0 && result.error.code == 0)
         result.error = *err;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "package/npm_name.h"
 #include "package/pip_command.h"
@@ -27,6 +28,7 @@ struct scan {
     imports_has *has;
     imports_found *found;
     void *user;
+    bool is_commands; /* imports do not count */
 };
 
 static const char *const stdlib[] = {
@@ -374,7 +376,7 @@ static int find_python(const struct scan *s)
             r = read_magic(s, at);
         if (!is_word_byte(c) || (at > 0 && is_word_byte(s->code[at - 1])))
             continue;
-        if (begins_statement(s, at))
+        if (!s->is_commands && begins_statement(s, at))
             r = read_statement(s, at);
         if (r == 0)
             r = read_starter(s, at);
@@ -466,4 +468,81 @@ int imports_find(enum package_kind kind, const char *code, size_t len, imports_h
         return 0;
     classify(&s, kind);
     return kind == PACKAGE_PYTHON ? find_python(&s) : find_node(&s);
+}
+
+int imports_find_commands(const char *code, size_t len, imports_found *found, void *user)
+{
+    cleanup_free uint8_t *parts = malloc(len ? len : 1);
+    struct scan s = {
+        .code = code, .len = len, .parts = parts, .found = found, .user = user, .is_commands = true
+    };
+
+    if (!parts)
+        return -ENOMEM;
+    classify(&s, PACKAGE_PYTHON);
+    return find_python(&s);
+}
+
+/* ---- lines of notebooks --------------------------------------------------------------------- */
+
+/* Does the line's first word, behind its mark, lead to pip? */
+static bool is_magic(const struct scan *s, size_t at, size_t end)
+{
+    static const char executable[] = "{sys.executable}";
+    size_t begin = skip_blanks(s, at + 1);
+    size_t len = is_at(s, begin, executable) ? strlen(executable) : word_len(s, begin);
+
+    if (begin + len >= end || s->code[begin + len] != ' ')
+        return false;
+    if (is_word(s, begin, "pip") || is_word(s, begin, "pip3"))
+        return true;
+    begin = s->code[at] == '!' ? skip_blanks(s, begin + len) : s->len;
+    return is_at(s, begin, "-m pip ");
+}
+
+/* The line as a text of Python's; a notebook would put sys.executable in. */
+static void put_magic(const struct scan *s, size_t at, size_t end, struct buf *ret)
+{
+    static const char executable[] = "{sys.executable}";
+
+    (void)buf_puts(ret, "__import__('subprocess').run('");
+    (void)buf_puts(ret, s->code[at] == '%' ? "python3 -m " : "");
+    for (at = skip_blanks(s, at + 1); at < end; at++) {
+        if (is_at(s, at, executable)) {
+            (void)buf_puts(ret, "python3");
+            at += strlen(executable) - 1;
+        } else {
+            (void)buf_puts(ret, s->code[at] == '\'' || s->code[at] == '\\' ? "\\" : "");
+            (void)buf_putc(ret, s->code[at]);
+        }
+    }
+    (void)buf_puts(ret, "', shell=True)");
+}
+
+int imports_plain_python(const char *code, size_t len, struct buf *ret)
+{
+    cleanup_free uint8_t *parts = malloc(len ? len : 1);
+    struct scan s = { .code = code, .len = len, .parts = parts };
+    size_t done = 0;
+
+    if (!parts)
+        return -ENOMEM;
+    classify(&s, PACKAGE_PYTHON);
+    for (size_t at = 0; at < len; at++) {
+        size_t end = at;
+
+        if ((code[at] != '!' && code[at] != '%') || parts[at] != PART_CODE || !begins_line(&s, at))
+            continue;
+        while (end < len && code[end] != '\n' && code[end] != '\r')
+            end++;
+        if (!is_magic(&s, at, end))
+            continue;
+        (void)buf_add(ret, code + done, at - done);
+        put_magic(&s, at, end, ret);
+        done = at = end;
+    }
+    if (done == 0)
+        return 0;
+    (void)buf_add(ret, code + done, len - done);
+    return buf_error(ret) < 0 ? buf_error(ret) : 1;
 }

@@ -17,6 +17,8 @@
 
 #include "package/set.h"
 
+struct buf;
+
 /* Told is a name as package_set_add() takes it, perhaps none and perhaps twice.  Negative: stop,
  * and it is returned. */
 typedef int imports_found(void *user, const char *text, size_t len);
@@ -27,6 +29,14 @@ typedef bool imports_has(void *user, const char *module);
 /* has may be NULL: nothing is. */
 int imports_find(enum package_kind kind, const char *code, size_t len, imports_has *has,
                  imports_found *found, void *user);
+
+/* Of Python the commands alone: pip install. */
+int imports_find_commands(const char *code, size_t len, imports_found *found, void *user);
+
+/* Python that a notebook would run, as Python: lines that begin with "!pip", "%pip" or the like
+ * become calls that do the same, each on its line.  1: *ret is the program; 0: there is no such
+ * line, and *ret is left alone. */
+int imports_plain_python(const char *code, size_t len, struct buf *ret);
 
 /* The package that brings a module: "pillow" for "PIL"; else the name itself. */
 const char *imports_package_of(const char *module);

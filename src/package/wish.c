@@ -221,11 +221,15 @@ int package_wishes_add_code(struct package_wishes *wishes, const struct package_
 
     if (r < 0)
         return 0;
+    if (code->is_commands_only && kind != PACKAGE_PYTHON)
+        return 0;
     seeking.set = &wishes->sets[kind];
-    r = kind == PACKAGE_PYTHON ? find_python(&seeking, err) : 0;
+    r = kind == PACKAGE_PYTHON && !code->is_commands_only ? find_python(&seeking, err) : 0;
     if (r < 0)
         return r;
-    r = imports_find(kind, code->text, code->len, is_here, add_found, &seeking);
+    r = code->is_commands_only
+            ? imports_find_commands(code->text, code->len, add_found, &seeking)
+            : imports_find(kind, code->text, code->len, is_here, add_found, &seeking);
     return r < 0 ? gb_fail(err, r, GB_BLAME_CALLER, "packages that the program imports: %s",
                            strerror(-r))
                  : 0;

@@ -41,6 +41,7 @@ struct package_code {
     const char *name;              /* its path below the working directory; NULL: not known */
     const char *const *files;      /* paths of others that come with it, NULL-terminated; NULL */
     const char *dir;               /* of the host, whose files come with it; NULL: none */
+    bool is_commands_only;         /* what it would have pip install, and no imports */
     const char *const *toolchains; /* as in the box's spec; NULL: none */
 };
 

@@ -80,7 +80,10 @@ static void check_imports(enum package_kind kind, const char *code, size_t len)
 {
     struct package_set set = { .kind = kind };
 
+    cleanup_buf struct buf plain = BUF_INIT(16u << 20);
+
     must(imports_find(kind, code, len, NULL, found, &set) == 0);
+    must(imports_plain_python(code, len, &plain) >= 0);
     package_set_clear(&set);
 }
 

@@ -145,12 +145,47 @@ static void test_imports_of_javascript(void **state)
         expect(PACKAGE_NODE, rows[i].code, rows[i].names);
 }
 
+static void test_lines_of_a_notebook_become_python(void **state)
+{
+    static const struct {
+        const char *code;
+        const char *plain; /* NULL: it stays */
+    } rows[] = {
+        { "!pip install a", "__import__('subprocess').run('pip install a', shell=True)" },
+        { "x\n  %pip install 'a\\b'\ny",
+          "x\n  __import__('subprocess').run('python3 -m pip install \\'a\\\\b\\'', "
+          "shell=True)\ny" },
+        { "!{sys.executable} -m pip install a\r\n",
+          "__import__('subprocess').run('python3 -m pip install a', shell=True)\r\n" },
+        { "!python3 -m pip install a",
+          "__import__('subprocess').run('python3 -m pip install a', shell=True)" },
+        { "!ls", NULL },
+        { "%matplotlib inline", NULL },
+        { "s = \"\"\"\n!pip install a\n\"\"\"", NULL },
+        { "x = 7 \\\n  % pip", NULL },
+        { "# !pip install a", NULL },
+        { "!pip", NULL },
+        { "", NULL },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < N_ELEMENTS(rows); i++) {
+        cleanup_buf struct buf plain = BUF_INIT(4096);
+        int r = imports_plain_python(rows[i].code, strlen(rows[i].code), &plain);
+
+        assert_int_equal(r, rows[i].plain ? 1 : 0);
+        if (rows[i].plain)
+            assert_string_equal(plain.data, rows[i].plain);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_imports_of_python),
         cmocka_unit_test(test_pip_in_the_code_itself),
         cmocka_unit_test(test_imports_of_javascript),
+        cmocka_unit_test(test_lines_of_a_notebook_become_python),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

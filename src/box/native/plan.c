@@ -26,6 +26,7 @@
 #define SHM_INODES  4096
 
 #define BOX_HOSTNAME "box"
+#define PIP_CONF     "[global]\nbreak-system-packages = true\ndisable-pip-version-check = true\n"
 
 /* ---- the plan's head, groups, ids ----------------------------------------------------------- */
 
@@ -133,12 +134,9 @@ static void compile_etc(struct plan_compiler *c)
         plan_put_file(c, files[i].path, files[i].text);
     /* Most resolvers take an empty one for this; some take it for a machine without names. */
     plan_put_file(c, "/etc/resolv.conf", c->spec->net ? "nameserver 127.0.0.1\n" : "");
-    /* Without a network pip has nothing to wait for: what is there satisfies it, other things fail
-     * at once. */
-    if (!c->spec->net)
-        plan_put_file(c, "/etc/pip.conf",
-                      "[global]\nno-index = true\nbreak-system-packages = true\n"
-                      "disable-pip-version-check = true\n");
+    /* What is there satisfies pip, whoever installed it.  Without a network it has nothing to wait
+     * for: other things fail at once. */
+    plan_put_file(c, "/etc/pip.conf", c->spec->net ? PIP_CONF : PIP_CONF "no-index = true\n");
 }
 
 /* One file system with the disk limit carries all that a run may write, but for shared memory. */
