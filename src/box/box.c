@@ -54,6 +54,7 @@ struct box {
     struct receipt receipt;
     char *path;
     char *python_path;
+    char *variables;
     max_align_t state[];
 };
 
@@ -127,6 +128,11 @@ void box_set_python_path(struct box *box, char *path)
 {
     free(box->python_path);
     box->python_path = path;
+}
+
+const char *box_variables(const struct box *box)
+{
+    return box->variables ? box->variables : "";
 }
 
 int box_set_paths(struct box *box, const struct box_spec *spec, const char *usual,
@@ -436,6 +442,7 @@ static void box_free(struct box *box)
     carry_free(box->carry);
     link_free(box->link);
     free(box->path);
+    free(box->variables);
     free(box->python_path);
     free(box);
 }
@@ -531,11 +538,13 @@ static int attach(struct box *box, const struct box_kept *kept, const struct msg
     cleanup_close int owned = fd;
     char *path = strdup(kept->path);
     char *python_path = kept->python_path ? strdup(kept->python_path) : NULL;
+    char *variables = strdup(kept->variables ? kept->variables : "");
     int r = box->ops->attach(box, kept, welcome, fds, n_fds, err);
 
     box_set_path(box, path);
     box_set_python_path(box, python_path);
-    if (r == 0 && (!path || (kept->python_path && !python_path)))
+    box->variables = variables;
+    if (r == 0 && (!path || !variables || (kept->python_path && !python_path)))
         r = gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for a box");
     if (r == 0)
         r = link_new(take_fd(&owned), &box->link, err);

@@ -150,6 +150,7 @@ struct box_kept {
     struct receipt receipt;
     const char *path;        /* the PATH of its programs */
     const char *python_path; /* NULL: none */
+    const char *variables;   /* "K=V" lines for every run, certificates; NULL: none */
 };
 
 /* What a keeper says of its box. */
@@ -192,6 +193,9 @@ const char *box_path(const struct box *box);
 
 /* Where Python looks besides, because layers have to be told of; "": nowhere. */
 const char *box_python_path(const struct box *box);
+
+/* Of a box that was attached to: variables that its runs find, a line each; "" for none. */
+const char *box_variables(const struct box *box);
 
 /* Is there a program of that name on such a PATH (image `host`: asked on the host)? */
 bool box_path_has(const char *path, const char *name, char ret_found[static PATH_MAX]);

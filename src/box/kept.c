@@ -232,7 +232,8 @@ static struct kept record_of(const struct kept_spec *spec, const struct box *box
         .ttl_ms = spec->ttl_ms,
         .box = { .receipt = *box_receipt(box),
                  .path = box_path(box),
-                 .python_path = *box_python_path(box) ? box_python_path(box) : NULL },
+                 .python_path = *box_python_path(box) ? box_python_path(box) : NULL,
+                 .variables = spec->variables },
     };
 
     memcpy(kept.id, id, ID_SIZE);

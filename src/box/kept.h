@@ -36,8 +36,9 @@ struct kept {
     struct carry_caps net_caps;
     char *ports; /* of the host that lead to it (box/port.h), with commas; NULL: none */
     struct box_kept box;
-    char *path; /* what box points to, as python_path */
+    char *path; /* what box points to, as python_path and variables */
     char *python_path;
+    char *variables;
 };
 
 void kept_clear(struct kept *kept);
@@ -52,7 +53,8 @@ struct kept_spec {
     uint64_t ttl_ms;
     const char *net_rules; /* NULL: nothing */
     struct carry_caps net_caps;
-    const char *ports; /* as in the record: those that are listened on.  NULL: none */
+    const char *ports;     /* as in the record: those that are listened on.  NULL: none */
+    const char *variables; /* "K=V" lines for every run; NULL: none */
 };
 
 /* Gives the box to a keeper, under an id that nobody has.  box_close() is owed in both cases. */

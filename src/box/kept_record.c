@@ -28,6 +28,7 @@ struct record {
     char *accounting;
     char *path;
     char *python_path;
+    char *variables;
     char *net_rules;
     char *ports;
     uint64_t net_connections;
@@ -54,6 +55,7 @@ static const struct bind_field fields[] = {
     { "accounting", BIND_STR, AT(accounting), BIND_REQUIRED },
     { "path", BIND_STR, AT(path), BIND_REQUIRED },
     { "python_path", BIND_STR, AT(python_path) },
+    { "variables", BIND_STR, AT(variables) },
     { "net_rules", BIND_STR, AT(net_rules) },
     { "ports", BIND_STR, AT(ports) },
     { "net_connections", BIND_U64, AT(net_connections) },
@@ -133,6 +135,8 @@ int kept_record_write(const struct kept *kept, struct buf *ret)
     json_put_str(&w, "path", kept->box.path);
     if (kept->box.python_path)
         json_put_str(&w, "python_path", kept->box.python_path);
+    if (kept->box.variables)
+        json_put_str(&w, "variables", kept->box.variables);
     json_object_end(&w);
     return json_writer_end(&w);
 }
@@ -185,6 +189,7 @@ int kept_record_read(const char *text, size_t len, struct kept *ret, struct gb_e
             .workdir = take_ptr(record.workdir),
             .path = take_ptr(record.path),
             .python_path = take_ptr(record.python_path),
+            .variables = take_ptr(record.variables),
             .net_rules = take_ptr(record.net_rules),
             .net_caps = { record.net_connections, record.net_bytes, record.net_names },
             .ports = take_ptr(record.ports),
@@ -194,6 +199,7 @@ int kept_record_read(const char *text, size_t len, struct kept *ret, struct gb_e
         };
         ret->box.path = ret->path;
         ret->box.python_path = ret->python_path;
+        ret->box.variables = ret->variables;
     }
     bind_clear(&bind, &record);
     return r < 0 ? gb_wrap(err, r, "what was written down of a box") : 0;
@@ -206,6 +212,7 @@ void kept_clear(struct kept *kept)
     free(kept->workdir);
     free(kept->path);
     free(kept->python_path);
+    free(kept->variables);
     free(kept->net_rules);
     free(kept->ports);
     *kept = (struct kept){ 0 };

@@ -13,6 +13,7 @@
 #include "box/kept_open.h"
 #include "cli/packages.h"
 #include "conf/box_spec.h"
+#include "conf/certificates.h"
 #include "conf/package_host.h"
 #include "conf/settings.h"
 #include "run/packages.h"
@@ -74,6 +75,23 @@ int box_packages_open(const struct settings *settings, const struct package_wish
     return r;
 }
 
+/* What programs of this machine trust, for a box that shows them. */
+static int find_certificates(const struct box_spec *box, struct certificates *ret,
+                             char **ret_variables, struct gb_err *err)
+{
+    const struct box_ops *ops = box_backend(box->backend, err);
+    int r;
+
+    if (!ops)
+        return -EINVAL;
+    if (!ops->shows_host)
+        return 0;
+    r = certificates_find(environ, NULL, ret);
+    if (r == 0)
+        r = certificates_text(ret, ret_variables);
+    return r < 0 ? gb_fail(err, r, GB_BLAME_HOST, "out of memory") : 0;
+}
+
 int box_make(const struct settings *settings, const struct box_wish *wish, struct kept *ret,
              struct gb_err *err)
 {
@@ -87,9 +105,15 @@ int box_make(const struct settings *settings, const struct box_wish *wish, struc
         .net_rules = wish->net,
         .net_caps = settings->net_caps,
     };
+    cleanup_with(certificates_clear) struct certificates certificates = { 0 };
+    cleanup_free char *variables = NULL;
     char id[ID_SIZE];
     int r = settings_check(settings, err);
 
+    if (r == 0 && wish->net)
+        r = find_certificates(&box, &certificates, &variables, err);
+    box.certificates = certificates.list;
+    spec.variables = variables && *variables ? variables : NULL;
     box.layers = wish->packages ? wish->packages->all.binds : NULL;
     box.workdir = wish->workdir;
     box.ttl_ms = wish->ttl_ms;

@@ -18,6 +18,7 @@
 #include "cli/command.h"
 #include "cli/help.h"
 #include "conf/box_spec.h"
+#include "conf/certificates.h"
 #include "conf/environment.h"
 #include "conf/package_host.h"
 #include "conf/settings.h"
@@ -192,8 +193,10 @@ static enum tool_end do_with(const struct call *call, const struct tool *tool,
     cleanup_buf struct buf input = BUF_INIT(TOOL_TEXT_MAX + LINES_MAX);
     cleanup_close int watch = watch_open(err);
     cleanup_with(package_host_clear) struct package_host packages = { 0 };
+    cleanup_with(certificates_clear) struct certificates certificates = { 0 };
+    cleanup_free char *variables = NULL;
     struct box_spec spec = settings_box_spec(settings);
-    const struct tool_host host = {
+    struct tool_host host = {
         .box = &spec,
         .wall_max_ms = wall_max_ms(settings),
         .image_max_ms = settings->image_ms < TOOL_CALL_MS ? settings->image_ms : TOOL_CALL_MS,
@@ -205,6 +208,11 @@ static enum tool_end do_with(const struct call *call, const struct tool *tool,
     };
 
     package_host_load(settings, call->env, &packages);
+    /* Without memory for them the box has its own: nothing else depends on it. */
+    if (tool->makes_boxes && certificates_find(call->env, NULL, &certificates) == 0)
+        (void)certificates_text(&certificates, &variables);
+    spec.certificates = certificates.list;
+    host.variables = variables;
     if (watch < 0 || (!json && read_stdin(&input, err) < 0)) {
         tool_tell_refusal(err, ret);
         return TOOL_REFUSED;

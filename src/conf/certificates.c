@@ -20,6 +20,7 @@
 #include "conf/environment.h"
 
 #define FILE_MAX (4UL << 20)
+#define TEXT_MAX (64 << 10)
 
 static const char *const variables[] = {
     "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE",
@@ -127,4 +128,15 @@ void certificates_clear(struct certificates *certificates)
     free(certificates->list);
     free(certificates->env);
     *certificates = (struct certificates){ 0 };
+}
+
+int certificates_text(const struct certificates *certificates, char **ret)
+{
+    cleanup_buf struct buf text = BUF_INIT(TEXT_MAX);
+
+    for (size_t i = 0; i < certificates->n; i++)
+        if (!strchr(certificates->env[i], '\n'))
+            (void)buf_printf(&text, "%s%s", text.len ? "\n" : "", certificates->env[i]);
+    *ret = buf_error(&text) < 0 ? NULL : buf_take(&text);
+    return *ret ? 0 : -ENOMEM;
 }

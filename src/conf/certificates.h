@@ -24,3 +24,6 @@ struct certificates {
  * as long.  -ENOMEM leaves nothing behind. */
 int certificates_find(char *const *env, const char *const *caller, struct certificates *ret);
 void certificates_clear(struct certificates *certificates);
+
+/* The variables alone, a line each, for a box that lives on.  The caller frees it. */
+int certificates_text(const struct certificates *certificates, char **ret);

@@ -67,9 +67,34 @@ static int set_places(struct run_env *env, size_t *n, const struct run_env_place
     return r < 0 ? r : set_own(env, n, "PYTHONPATH", python);
 }
 
+static size_t count_lines(const char *text)
+{
+    size_t n = 0;
+
+    for (; *text; text++)
+        n += *text == '\n';
+    return n + 1;
+}
+
+/* One copy, cut at its line ends. */
+static int set_variables(struct run_env *env, size_t *n, const char *lines)
+{
+    char *rest = strdup(lines);
+    char *pair;
+
+    if (!rest)
+        return -ENOMEM;
+    env->own[env->n_own++] = rest;
+    while ((pair = strsep(&rest, "\n")))
+        if (strchr(pair, '='))
+            set(env->list, n, pair);
+    return 0;
+}
+
 int run_env_make(struct run_env *env, const struct run_env_places *places, char *const *language,
                  const char *const *caller)
 {
+    const char *variables = places->variables ? places->variables : "";
     size_t n_caller = 0;
     size_t n = 0;
     int r;
@@ -77,13 +102,16 @@ int run_env_make(struct run_env *env, const struct run_env_places *places, char 
     while (caller && caller[n_caller])
         n_caller++;
     *env = (struct run_env){ 0 };
-    env->list = calloc(N_ELEMENTS(fixed) + N_ELEMENTS(env->own) + count(language) + n_caller + 1,
+    env->list = calloc(N_ELEMENTS(fixed) + N_ELEMENTS(env->own) + count_lines(variables) +
+                           count(language) + n_caller + 1,
                        sizeof(*env->list));
     if (!env->list)
         return -ENOMEM;
     for (size_t i = 0; i < N_ELEMENTS(fixed); i++)
         set(env->list, &n, fixed[i]);
     r = set_places(env, &n, places);
+    if (r == 0)
+        r = set_variables(env, &n, variables);
     if (r < 0) {
         run_env_clear(env);
         return r;

@@ -16,6 +16,7 @@ struct run_env_places {
     const char *path;        /* box_path() */
     const char *python_path; /* box_python_path(): "" or what comes behind the working directory */
     const char *workdir;
+    const char *variables; /* box_variables(): "K=V" lines; NULL: none */
 };
 
 /* Later lists win over earlier ones; both may be NULL.  -ENOMEM leaves nothing behind. */

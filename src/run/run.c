@@ -134,7 +134,7 @@ static int run_step(struct execution *x, const char *name, const char *const *ar
         .ret_broken = request->box->ret_broken,
     };
     const struct run_env_places places = { box_path(x->box), box_python_path(x->box),
-                                           request->workdir };
+                                           request->workdir, box_variables(x->box) };
     struct run_env env;
     int r = run_env_make(&env, &places, extra_env, request->env);
 

@@ -86,6 +86,14 @@ static int record_read(int dir, struct environment *ret, struct gb_err *err)
 
 /* ---- life ----------------------------------------------------------------------------------- */
 
+/* Those of this machine's certificates, where the box shows them. */
+static const char *variables_of(const struct tool_host *host, const struct environment_spec *spec)
+{
+    const struct box_ops *ops = spec->net_rules ? box_backend(spec->box->backend, NULL) : NULL;
+
+    return ops && ops->shows_host && host->variables && *host->variables ? host->variables : NULL;
+}
+
 static int make_box(const struct tool_host *host, const struct environment_spec *spec,
                     const char *workspace, struct environment *ret, struct gb_err *err)
 {
@@ -96,6 +104,7 @@ static int make_box(const struct tool_host *host, const struct environment_spec 
         .ttl_ms = spec->ttl_ms,
         .net_rules = spec->net_rules,
         .net_caps = host->net_caps,
+        .variables = variables_of(host, spec),
     };
     cleanup_close int dir = -1;
     uint32_t survivors;

@@ -35,6 +35,7 @@ struct tool_host {
     uint64_t image_max_ms;      /* of a pull or build */
     struct carry_caps net_caps; /* of a network through the link */
     const struct package_host *packages;
+    const char *variables; /* "K=V" lines for native boxes with a network (box's certificates) */
     const char *state_dir; /* NULL: no place that remembers environments */
     const char *temp_dir;  /* of workspaces and build contexts; absolute */
     int cancel_fd;         /* readable: give up; -1: never */

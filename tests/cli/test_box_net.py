@@ -190,11 +190,24 @@ def test_a_box_without_rules_has_none():
         assert switchboards() == []
 
 
-@pytest.mark.parametrize("rules", ["", "a b", "a.org:0", "*", "10.0.0.1/8", "http://a.org"])
+NO_RULES = ["", " ", "a b", "a.org:0", "a.org:65536", "*", "10.0.0.1/8", "http://a.org", "ful", "all", "host", "None", "a.org,,b.org"]
+
+
+@pytest.mark.parametrize("rules", NO_RULES)
 def test_rules_that_make_no_sense_make_no_box(rules):
+    """One line and its remedy, and nothing is started."""
     done = kept.call("create", "--net", rules)
-    assert done.returncode == 2 and b"--net" in done.err and done.err.count(b"\n") <= 2, done
-    assert kept.listed() == [] and kept.keepers() == []
+    assert done.returncode == 2 and done.out == b"", done
+    assert [line.startswith(start) for line, start in zip(done.err.splitlines(), (b"glovebox: --net: ", b"  remedy: "))] == [
+        True, True] and done.err.count(b"\n") == 2, done
+    assert kept.listed() == [] and kept.keepers() == [] and switchboards() == []
+
+
+@pytest.mark.parametrize("rules", NO_RULES)
+def test_rules_that_make_no_sense_run_nothing(rules):
+    done = box.run_words([str(places.binary()), "exec", "--net", rules, "--", "sh", "-c", "echo run"])
+    assert done.returncode == 2 and done.out == b"", done
+    assert done.err.startswith(b"glovebox: --net: ") and done.err.count(b"\n") == 2, done
 
 
 # ---- caps ---------------------------------------------------------------------------------------

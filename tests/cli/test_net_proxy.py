@@ -16,7 +16,7 @@ import threading
 
 import pytest
 
-from lib import box, net
+from lib import box, kept, net
 from lib.net import NAMES, PROXY, decisions, page, python, read_head
 
 VARIABLES = {"HTTP_PROXY": f"http://{PROXY}", "HTTPS_PROXY": f"http://{PROXY}", "ALL_PROXY": f"socks5h://{PROXY}",
@@ -220,6 +220,23 @@ def test_the_operators_authorities_are_trusted_in_the_box(run, secure_site, oper
     assert "a page" not in done.document["stdout"], done
     done = run("one.test,127.0.0.1", *words, options=["--memory", "1g"], host_env={variable: operators})
     assert done.document["stdout"] == "a page\n", done
+
+
+def test_a_box_that_lives_on_trusts_them_too(place, secure_site, operators):
+    """As its maker's environment said, whoever runs in it."""
+    hosts = place.cwd / "hosts"
+    hosts.write_text("127.0.0.1 localhost\n" + NAMES)
+    words = kept.words("create", "--net", "one.test,127.0.0.1")
+    done = box.run_words(net.command(hosts, words), host_env=kept.environment({"SSL_CERT_FILE": operators}))
+    name = done.out.decode().strip()
+    try:
+        for _ in range(2):
+            done = kept.call("run", name, "--json", "--", "curl", "-sS", f"https://one.test:{secure_site.port}/")
+            assert done.stdout == "a page\n", done
+        done = kept.call("run", name, "--json", "--env", "SSL_CERT_FILE=/own", "--", "sh", "-c", "echo $SSL_CERT_FILE")
+        assert done.stdout == "/own\n", done
+    finally:
+        kept.call("rm", name)
 
 
 def test_authorities_are_for_boxes_with_a_network_and_hold_no_key(run, authority, operators):

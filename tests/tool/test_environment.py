@@ -6,6 +6,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import threading
 
 import pytest
@@ -317,6 +318,80 @@ def test_ports_lead_into_a_native_environment(tools):
         assert log["exit_code"] == 0, log
         assert "in use" in tools.fails("create_runtime_env", port_bindings={"1": str(port)})
         assert len(tools.boxes()) == 1
+
+
+FAR = """import socket
+s = socket.create_server(("0.0.0.0", 80))
+print("ready", flush=True)
+while True:
+    c, _ = s.accept()
+    c.sendall(c.recv(100).upper())
+    c.close()
+"""
+
+
+@pytest.fixture
+def far(tools):
+    """A server at a public address, in a world of two network namespaces; the tools are called in the other one."""
+    def start(*words):
+        process = subprocess.Popen(["unshare", "-n", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        processes.append(process)
+        return process
+
+    def inside(process, *words):
+        subprocess.run(["nsenter", f"--net=/proc/{process.pid}/ns/net", *words], check=True)
+
+    processes = []
+    try:
+        near, there = start("sh", "-c", "echo; exec cat"), start("sh", "-c", 'echo; exec "$0" -c "$1"', "/usr/bin/python3", FAR)
+        for process in processes:
+            assert process.stdout.readline() == "\n"
+        inside(near, "ip", "link", "add", "near", "type", "veth", "peer", "far", "netns", str(there.pid))
+        for process, name, address in ((near, "near", "93.184.215.1/24"), (there, "far", "93.184.215.14/24")):
+            inside(process, "ip", "address", "add", address, "dev", name)
+            inside(process, "ip", "link", "set", name, "up")
+            inside(process, "ip", "link", "set", "lo", "up")
+        assert there.stdout.readline() == "ready\n"
+        link = tools.link
+        tools.link = tools.base / "near"
+        tools.link.write_text(f'#!/bin/sh\nexec nsenter --net=/proc/{near.pid}/ns/net {link} "$@"\n')
+        tools.link.chmod(0o755)
+        yield "93.184.215.14"
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+            process.stdin.close()
+            process.stdout.close()
+
+
+def test_a_network_on_native_reaches_what_is_public(tools, far):
+    with tools.made(network=True) as made, tools.made() as closed:
+        code = f"import socket\ns = socket.create_connection(('{far}', 80), 20)\ns.sendall(b'hello')\nprint(s.recv(9))"
+        assert tools.run(made, "a.py", code)["stdout"] == "b'HELLO'\n"
+        assert "unreachable" in tools.run(closed, "a.py", code)["stderr"]
+
+
+def test_the_operators_authorities_are_known_in_a_native_environment_with_a_network(tools):
+    """The variable, and the file that it names."""
+    code = "import os\np = os.environ.get('SSL_CERT_FILE')\nprint(p and open(p).readline(), end='')"
+    folder = tempfile.mkdtemp(prefix="gb-authority-")
+    try:
+        os.chmod(folder, 0o755)
+        authority = os.path.join(folder, "ca.pem")
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                        "-keyout", "/dev/null", "-out", authority, "-days", "2", "-subj", "/CN=a"], check=True, capture_output=True)
+        os.chmod(authority, 0o644)
+        tools.environment["SSL_CERT_FILE"] = authority
+        with tools.made(network=True) as made:
+            # The box was given it when it was made: whoever runs in it later need not know.
+            del tools.environment["SSL_CERT_FILE"]
+            assert tools.run(made, "a.py", code)["stdout"] == "-----BEGIN CERTIFICATE-----\n"
+        tools.environment["SSL_CERT_FILE"] = authority
+        with tools.made() as made:
+            assert tools.run(made, "a.py", code)["stdout"] == "None"
+    finally:
+        shutil.rmtree(folder)
 
 
 def test_a_network_on_native_reaches_public_addresses_only(tools):
