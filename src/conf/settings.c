@@ -301,6 +301,20 @@ static int check_image(const struct settings *settings, struct gb_err *err)
     return 0;
 }
 
+/* A settings file may name the engine's runtime for the boxes that are an engine's. */
+static int check_runtime(const struct settings *settings, struct gb_err *err)
+{
+    const struct setting *said = &settings->set[KEY_DOCKER_RUNTIME];
+
+    if (settings->backend == BACKEND_DOCKER || said->origin.kind != ORIGIN_FLAG)
+        return 0;
+    (void)gb_fail(err, -ENOSYS, GB_BLAME_CALLER,
+                  "runtime '%.100s': only the docker backend has runtimes" GB_REMEDY
+                  "say --backend docker, or leave --runtime out",
+                  said->value.text ? said->value.text : "");
+    return refuse(settings, KEY_DOCKER_RUNTIME, err);
+}
+
 int settings_check_without_image(const struct settings *settings, struct gb_err *err)
 {
     struct gb_err unused = { 0 };
@@ -309,6 +323,8 @@ int settings_check_without_image(const struct settings *settings, struct gb_err 
     if (!err)
         err = &unused;
     r = check_backend(settings, err);
+    if (r == 0)
+        r = check_runtime(settings, err);
     if (r == 0)
         r = check_dir(settings, KEY_RUN_DIR, err);
     return r < 0 ? r : check_dir(settings, KEY_STATE_DIR, err);

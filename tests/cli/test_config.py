@@ -164,6 +164,14 @@ def test_docker_has_an_image_though_nobody_names_one(place):  # S1-03
             "image 'host': the docker backend has images of its engine only", "--image")
 
 
+def test_a_runtime_is_the_engines(place):
+    put(place.cwd / "a.py", "print(1)\n")
+    refused(call(place, "exec", "--runtime", "runsc", "a.py"),
+            "runtime 'runsc': only the docker backend has runtimes", "--backend docker")
+    put(place.home / ".config/glovebox/config.yaml", "docker: {runtime: runsc}\n")
+    assert call(place, "exec", "a.py").stdout == b"1\n"
+
+
 def test_what_show_prints_is_a_settings_file(place):
     put(place.home / ".config/glovebox/config.yaml",
         "limits: {timeout: 90, cpus: 0.25, memory: 2000001}\nrequire: [memory, cpu]\n"

@@ -19,6 +19,7 @@
 #include "engine/endpoint.h"
 #include "engine/engine.h"
 #include "engine/images.h"
+#include "engine/info.h"
 #include "json/value.h"
 #include "wire/msg.h"
 
@@ -167,6 +168,39 @@ static int check_missing(const struct docker *docker, const struct box_spec *spe
                    wall_name((enum wall)wall));
 }
 
+/* Names of runtimes as one line. */
+static void list_runtimes(const struct engine_info *info, char *ret, size_t size)
+{
+    size_t used = 0;
+
+    ret[0] = '\0';
+    for (char **name = info->runtimes; *name && used < size; name++) {
+        int n = snprintf(ret + used, size - used, "%s%s", used ? ", " : "", *name);
+
+        used += n > 0 ? (size_t)n : 0;
+    }
+}
+
+/* A container that could not be made for want of its runtime: engines word that in many ways, and
+ * may know runtimes that they do not list, so they are asked only then. */
+static int explain_runtime(struct docker *docker, const struct box_spec *spec, int r,
+                           struct gb_err *err)
+{
+    cleanup_engine_info struct engine_info info = { 0 };
+    const char *runtime = spec->engine->runtime;
+    struct gb_err ignored = { 0 };
+    char known[256];
+
+    if (!runtime || !*runtime || engine_info_get(docker->engine, &info, &ignored) < 0 ||
+        engine_info_has_runtime(&info, runtime))
+        return r;
+    list_runtimes(&info, known, sizeof(known));
+    return gb_fail(err, -ENOTSUP, GB_BLAME_HOST,
+                   "the engine has no runtime '%.60s'; it has %s" GB_REMEDY
+                   "name one of these with --runtime, or add it to the engine's daemon.json",
+                   runtime, known);
+}
+
 static int start_container(struct docker *docker, const struct box_spec *spec, int *ret_link_fd,
                            struct gb_err *err)
 {
@@ -180,8 +214,9 @@ static int start_container(struct docker *docker, const struct box_spec *spec, i
         r = docker_layers_find(docker->engine, spec, &layers, err);
     if (r == 0)
         r = docker_create(docker->engine, spec, &glove, &layers, docker->id, &docker->missing, err);
-    if (r == 0)
-        r = docker_layers_check(docker->engine, &layers, err);
+    if (r < 0)
+        return explain_runtime(docker, spec, r, err);
+    r = docker_layers_check(docker->engine, &layers, err);
     if (r == 0)
         r = check_missing(docker, spec, err);
     if (r == 0)
