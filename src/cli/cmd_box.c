@@ -80,6 +80,7 @@ static const struct opt list_options[] = {
 static const struct opt rm_options[] = {
     { OPT_TEXT, "user", 0, AT(user), "NAME", "the box of that user" },
     { OPT_FLAG, "all", 'a', AT(is_all), NULL, "every box there is" },
+    { OPT_FLAG, "json", 0, AT(is_json), NULL, "one JSON document" },
     { OPT_KEY, .key = KEY_COLOR },
     OPT_HELP_ROW,
     { 0 },
@@ -381,79 +382,134 @@ const struct cmd cmd_box_list = {
 
 /* ---- rm ------------------------------------------------------------------------------------- */
 
-static int remove_one(const struct settings *settings, const struct kept *kept, struct gb_err *err)
-{
-    uint32_t survivors = 0;
-    int r = kept_remove(settings->state_dir, kept, &survivors, err);
+/* Boxes that are removed one after another; each tells how that went. */
+struct removal {
+    const struct settings *settings;
+    struct json_writer *w; /* NULL: no document */
+    int r;                 /* of the last that failed; 0: none did */
+    struct gb_err *err;    /* why; what failed before it has been told */
+};
 
-    if (r == 0 && survivors)
-        return gb_fail(err, -EBUSY, GB_BLAME_HOST, "box %s: %" PRIu32 " processes outlived it",
-                       kept->id, survivors);
-    return r;
+static void note_removal(struct removal *removal, const char *name, int r, const struct gb_err *why)
+{
+    struct json_writer *w = removal->w;
+
+    if (w) {
+        json_object_begin(w, NULL);
+        json_put_str(w, "box", name);
+        json_put_bool(w, "removed", r == 0);
+        if (r < 0)
+            json_put_bytes(w, "error", why->msg, gb_err_len(why));
+        else
+            json_put_str(w, "error", NULL);
+        json_put_str(w, "remedy", r < 0 ? gb_err_remedy(why) : NULL);
+        json_object_end(w);
+    }
+    if (r == 0)
+        return;
+    if (removal->r < 0)
+        term_error(removal->err, removal->settings->color, environ);
+    removal->r = r;
+    *removal->err = *why;
 }
 
-static int remove_all(const struct settings *settings, struct gb_err *err)
+static void remove_one(struct removal *removal, const struct kept *kept)
+{
+    uint32_t survivors = 0;
+    struct gb_err why = { 0 };
+    int r = kept_remove(removal->settings->state_dir, kept, &survivors, &why);
+
+    if (r == 0 && survivors)
+        r = gb_fail(&why, -EBUSY, GB_BLAME_HOST, "box %s: %" PRIu32 " processes outlived it",
+                    kept->id, survivors);
+    note_removal(removal, kept->id, r, &why);
+}
+
+static int remove_all(struct removal *removal)
 {
     struct kept *list = NULL;
     size_t n = 0;
-    int r = kept_list(settings->state_dir, &list, &n, err);
-    int worst = r;
+    int r = kept_list(removal->settings->state_dir, &list, &n, removal->err);
 
     for (size_t i = 0; i < n; i++) {
-        r = remove_one(settings, &list[i], err);
-        worst = r < 0 ? r : worst;
+        remove_one(removal, &list[i]);
         kept_clear(&list[i]);
     }
     free(list);
-    return worst;
+    return r < 0 ? r : removal->r;
 }
 
-static int remove_named(const struct settings *settings, const char *id, struct gb_err *err)
+static void remove_named(struct removal *removal, const char *id)
 {
     cleanup_kept struct kept kept = { 0 };
-    int r = kept_find(settings->state_dir, id, &kept, err);
+    struct gb_err why = { 0 };
+    int r = kept_find(removal->settings->state_dir, id, &kept, &why);
 
-    return r < 0 ? r : remove_one(settings, &kept, err);
+    if (r < 0)
+        note_removal(removal, id, r, &why);
+    else
+        remove_one(removal, &kept);
 }
 
-static int remove_user(const struct settings *settings, const char *user, struct gb_err *err)
+static int remove_user(struct removal *removal, const char *user)
 {
     cleanup_kept struct kept kept = { 0 };
-    int r = kept_find_user(settings->state_dir, user, &kept, err);
+    int r = kept_find_user(removal->settings->state_dir, user, &kept, removal->err);
 
     if (r > 0)
-        return gb_fail(err, -ENOENT, GB_BLAME_CALLER, "'%s' has no box", user);
-    return r < 0 ? r : remove_one(settings, &kept, err);
+        return gb_fail(removal->err, -ENOENT, GB_BLAME_CALLER, "'%s' has no box", user);
+    if (r < 0)
+        return r;
+    remove_one(removal, &kept);
+    return removal->r;
 }
 
-static int rm_with(const struct opened *opened, struct gb_err *err)
+static int rm_with(const struct opened *opened, struct json_writer *w, struct gb_err *err)
 {
     const struct parsed *parsed = &opened->parsed;
-    bool is_named = parsed->n_operands > 0;
-    int worst = 0;
+    struct removal removal = { .settings = &opened->settings, .w = w, .err = err };
 
-    if (opened->args.is_all + is_named + (opened->args.user != NULL) != 1)
-        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "say BOX..., --user NAME, or --all");
     if (opened->args.is_all)
-        return remove_all(&opened->settings, err);
+        return remove_all(&removal);
     if (opened->args.user)
-        return remove_user(&opened->settings, opened->args.user, err);
-    for (size_t i = 0; i < parsed->n_operands; i++) {
-        int r = remove_named(&opened->settings, parsed->operands[i], err);
+        return remove_user(&removal, opened->args.user);
+    for (size_t i = 0; i < parsed->n_operands; i++)
+        remove_named(&removal, parsed->operands[i]);
+    return removal.r;
+}
 
-        worst = r < 0 ? r : worst;
-    }
-    return worst;
+/* The document also tells of what failed. */
+static int rm_json(const struct opened *opened, struct gb_err *err)
+{
+    cleanup_buf struct buf text = BUF_INIT(TEXT_MAX);
+    struct json_writer w;
+    int printed;
+    int r;
+
+    json_writer_init(&w, &text, true);
+    json_object_begin(&w, NULL);
+    json_put_u64(&w, "schema", 1);
+    json_array_begin(&w, "boxes");
+    r = rm_with(opened, &w, err);
+    json_array_end(&w);
+    json_object_end(&w);
+    (void)json_writer_end(&w);
+    (void)buf_putc(&text, '\n');
+    printed = command_print(&text, r < 0 ? NULL : err);
+    return r < 0 ? r : printed;
 }
 
 static int rm_call(const struct call *call, struct gb_err *err)
 {
     cleanup_with(opened_clear) struct opened opened = { 0 };
     int r = open_call(call, &opened, err);
+    bool is_named = opened.parsed.n_operands > 0;
 
-    if (r == 0)
-        r = rm_with(&opened, err);
-    return r > 0 ? 0 : r;
+    if (r != 0)
+        return r > 0 ? 0 : r;
+    if (opened.args.is_all + is_named + (opened.args.user != NULL) != 1)
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "say BOX..., --user NAME, or --all");
+    return opened.args.is_json ? rm_json(&opened, err) : rm_with(&opened, NULL, err);
 }
 
 const struct cmd cmd_box_rm = {
@@ -468,7 +524,7 @@ const struct cmd cmd_box_rm = {
 
 /* What killed makers of containers left on the engine, if there is one: who never used one is not
  * told that there is none. */
-static int sweep(const struct settings *settings, struct gb_err *err)
+static int sweep(const struct settings *settings, bool is_quiet, size_t *ret_n, struct gb_err *err)
 {
     struct box_spec spec = settings_box_spec(settings);
     const struct box_ops *chosen = box_backend(spec.backend, err);
@@ -479,7 +535,8 @@ static int sweep(const struct settings *settings, struct gb_err *err)
         size_t n = 0;
         int r = (*ops)->sweep ? (*ops)->sweep(&spec, &n, &why) : 0;
 
-        if (n > 0)
+        *ret_n += n;
+        if (n > 0 && !is_quiet)
             (void)dprintf(STDERR_FILENO, "%zu container%s removed.\n", n, n == 1 ? "" : "s");
         if (r < 0 && (*ops == chosen || (r != -ECONNREFUSED && r != -EACCES))) {
             worst = r;
@@ -489,11 +546,28 @@ static int sweep(const struct settings *settings, struct gb_err *err)
     return worst;
 }
 
+static int print_pruned(size_t n_alive, size_t n_swept, struct gb_err *err)
+{
+    cleanup_buf struct buf text = BUF_INIT(TEXT_MAX);
+    struct json_writer w;
+
+    json_writer_init(&w, &text, true);
+    json_object_begin(&w, NULL);
+    json_put_u64(&w, "schema", 1);
+    json_put_u64(&w, "alive", n_alive);
+    json_put_u64(&w, "containers_removed", n_swept);
+    json_object_end(&w);
+    (void)json_writer_end(&w);
+    (void)buf_putc(&text, '\n');
+    return command_print(&text, err);
+}
+
 /* Looking is enough: who is dead is forgotten on the way. */
 static int prune_call(const struct call *call, struct gb_err *err)
 {
     cleanup_with(opened_clear) struct opened opened = { 0 };
     struct kept *list = NULL;
+    size_t n_swept = 0;
     size_t n = 0;
     int r = open_call(call, &opened, err);
 
@@ -505,8 +579,10 @@ static int prune_call(const struct call *call, struct gb_err *err)
         kept_clear(&list[i]);
     free(list);
     if (r == 0)
-        r = sweep(&opened.settings, err);
-    if (r == 0)
+        r = sweep(&opened.settings, opened.args.is_json, &n_swept, err);
+    if (r == 0 && opened.args.is_json)
+        r = print_pruned(n, n_swept, err);
+    else if (r == 0)
         (void)dprintf(STDERR_FILENO, "%zu box%s alive.\n", n, n == 1 ? "" : "es");
     return r > 0 ? 0 : r;
 }
@@ -514,7 +590,7 @@ static int prune_call(const struct call *call, struct gb_err *err)
 const struct cmd cmd_box_prune = {
     .name = "box prune",
     .help = "Forget boxes whose keeper has died, remove containers that killed commands left",
-    .usages = { "" },
-    .options = list_options + 1,
+    .usages = { "[OPTIONS]" },
+    .options = list_options,
     .run = prune_call,
 };

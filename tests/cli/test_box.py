@@ -103,6 +103,24 @@ def test_several_are_removed_though_one_is_not_there():
     assert kept.listed() == []
 
 
+def test_every_box_that_is_not_removed_is_told():
+    done = kept.call("rm", "b_nosuchbox", "b_norsuchone")
+    assert done.returncode == 2, done
+    assert b"b_nosuchbox" in done.err and b"b_norsuchone" in done.err, done
+
+
+def test_rm_and_prune_as_documents():
+    name = kept.create()
+    done = kept.call("rm", "--json", name, "b_nosuchbox")
+    assert done.returncode == 2, done
+    [gone, none] = done.document["boxes"]
+    assert gone == {"box": name, "removed": True, "error": None, "remedy": None}
+    assert none["box"] == "b_nosuchbox" and not none["removed"] and "no box" in none["error"], none
+    done = kept.call("prune", "--json")
+    assert done.returncode == 0 and done.document["alive"] == 0, done
+    assert done.document["containers_removed"] == 0 and done.err == b"", done
+
+
 def test_prune_tells_how_many_live():
     with kept.made():
         done = kept.call("prune")
