@@ -37,7 +37,8 @@ struct judge_spec build_judge_spec(struct task *task)
     const struct agent_spec *spec = task->spec;
 
     return (struct judge_spec){
-        .box = spec->box,
+        .box = supply_box(task),
+        .unsupplied = task->supply.failed,
         .contract = &task->out->contract,
         .tests = &task->out->tests,
         .inputs = spec->inputs,
@@ -106,7 +107,9 @@ int build_judge(struct task *task, const char *name, const struct agent_files *c
 
     if (r < 0)
         return gb_fail(err, r, GB_BLAME_HOST, "no memory for the judge's input");
-    r = task_do(task, name, &input, report_text, &judging, &output, err);
+    r = supply_take(task, code, 1, err);
+    if (r == 0)
+        r = task_do(task, name, &input, report_text, &judging, &output, err);
     if (r < 0)
         return r;
     is_remembered = r == 1;

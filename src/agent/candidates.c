@@ -151,7 +151,9 @@ static int judge_all(struct candidates *all, const char *prefix, struct gb_err *
     if (r < 0)
         return gb_fail(err, r, GB_BLAME_HOST, "no memory for the solutions");
     (void)snprintf(name, sizeof(name), "%s/matrix", prefix);
-    r = task_do(task, name, &input, matrix_text, all, &output, err);
+    r = supply_take(task, all->codes, all->n, err);
+    if (r == 0)
+        r = task_do(task, name, &input, matrix_text, all, &output, err);
     if (r >= 0)
         r = read_matrix(all, &output, err);
     return r;

@@ -3,6 +3,7 @@
 #include "agent/event.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "agent/contract.h"
 #include "agent/fence.h"
@@ -28,7 +29,8 @@ const char *event_name(enum event_kind kind)
         [EVENT_SEARCH] = "search",     [EVENT_QUESTION] = "question",
         [EVENT_OUTPUT] = "output",     [EVENT_NOTE] = "note",
         [EVENT_MATRIX] = "matrix",     [EVENT_END] = "end",
-        [EVENT_NETWORK] = "network",
+        [EVENT_NETWORK] = "network",   [EVENT_INSTALLING] = "installing",
+        [EVENT_PACKAGES] = "packages",
     };
 
     return names[kind];
@@ -68,6 +70,24 @@ static void put_mutation(struct json_writer *w, const struct judge_mutation *mut
 
     if (mutation && judge_mutation_text(mutation, &part) == 0)
         put_part(w, "mutation", &part);
+}
+
+void event_put_packages(struct json_writer *w, const char *json)
+{
+    static const char *const keys[] = { "packages", "install", "failed" };
+    cleanup_json struct json_value *value = NULL;
+
+    if (json && json_value_parse(json, strlen(json), PART_MAX, &value, NULL) < 0)
+        return;
+    for (size_t i = 0; i < N_ELEMENTS(keys); i++) {
+        const struct json_value *part = json_get(value, keys[i]);
+        cleanup_buf struct buf text = BUF_INIT(PART_MAX);
+
+        if (json_kind(part) != JSON_NONE && json_value_text(part, &text) == 0)
+            json_put_raw(w, keys[i], text.data);
+        else
+            json_put_null(w, keys[i]);
+    }
 }
 
 static void put_tests(struct json_writer *w, const struct judge_tests *tests)
@@ -141,6 +161,8 @@ int event_text(const struct agent_event *event, struct buf *ret)
     put_contract(&w, event->contract);
     if (event->reach)
         reach_put(&w, event->reach);
+    if (event->json)
+        event_put_packages(&w, event->json);
     put_tests(&w, event->tests);
     put_files(&w, event->files);
     put_row(&w, event->row);

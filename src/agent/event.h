@@ -21,27 +21,29 @@ struct agent_reach;
 struct json_writer;
 
 enum event_kind {
-    EVENT_BEGIN,     /* text: the objective; name: the task's id */
-    EVENT_STEP,      /* the orchestrator chose; name: code, search, human, finish; text: why */
-    EVENT_CONTRACT,  /* contract */
-    EVENT_NETWORK,   /* what the program may reach at the end; reach; text: lines for people */
-    EVENT_TESTS,     /* tests */
-    EVENT_ATTEMPT,   /* a new attempt begins; number; text: why */
-    EVENT_ASK,       /* a model is asked; name: for what; text: the model */
-    EVENT_TEXT,      /* a piece of its answer */
-    EVENT_REASONING, /* a piece of its reasoning */
-    EVENT_AGAIN,     /* the answer so far is void; text: why */
-    EVENT_ANSWERED,  /* name: for what; usage so far in spent */
-    EVENT_CODE,      /* files */
-    EVENT_ROW,       /* a test has ended; row */
-    EVENT_REPORT,    /* report */
-    EVENT_MUTATION,  /* mutation */
-    EVENT_MATRIX,    /* text: solutions and tests, lines for people */
-    EVENT_SEARCH,    /* text: the query, or why there is none */
-    EVENT_QUESTION,  /* text: for the human */
-    EVENT_OUTPUT,    /* text: what the delivered program printed */
-    EVENT_NOTE,      /* text: anything else that a person should know */
-    EVENT_END,       /* name: the outcome; text: the explanation */
+    EVENT_BEGIN,      /* text: the objective; name: the task's id */
+    EVENT_STEP,       /* the orchestrator chose; name: code, search, human, finish; text: why */
+    EVENT_CONTRACT,   /* contract */
+    EVENT_NETWORK,    /* what the program may reach at the end; reach; text: lines for people */
+    EVENT_INSTALLING, /* text: names of packages */
+    EVENT_PACKAGES,   /* what boxes have from now on; json: members; text: lines for people */
+    EVENT_TESTS,      /* tests */
+    EVENT_ATTEMPT,    /* a new attempt begins; number; text: why */
+    EVENT_ASK,        /* a model is asked; name: for what; text: the model */
+    EVENT_TEXT,       /* a piece of its answer */
+    EVENT_REASONING,  /* a piece of its reasoning */
+    EVENT_AGAIN,      /* the answer so far is void; text: why */
+    EVENT_ANSWERED,   /* name: for what; usage so far in spent */
+    EVENT_CODE,       /* files */
+    EVENT_ROW,        /* a test has ended; row */
+    EVENT_REPORT,     /* report */
+    EVENT_MUTATION,   /* mutation */
+    EVENT_MATRIX,     /* text: solutions and tests, lines for people */
+    EVENT_SEARCH,     /* text: the query, or why there is none */
+    EVENT_QUESTION,   /* text: for the human */
+    EVENT_OUTPUT,     /* text: what the delivered program printed */
+    EVENT_NOTE,       /* text: anything else that a person should know */
+    EVENT_END,        /* name: the outcome; text: the explanation */
     N_EVENTS,
 };
 
@@ -63,6 +65,7 @@ struct agent_event {
     unsigned number;
     const struct contract *contract;
     const struct agent_reach *reach;
+    const char *json; /* an object whose members packages, install and failed are told */
     const struct judge_tests *tests;
     const struct agent_files *files;
     const struct judge_row *row;
@@ -80,6 +83,10 @@ const char *event_name(enum event_kind kind);
 
 /* One line of JSON with its newline (docs/events.md). */
 int event_text(const struct agent_event *event, struct buf *ret);
+
+/* Members "packages", "install", "failed" of what was told of packages; null where there is none.
+ */
+void event_put_packages(struct json_writer *w, const char *json);
 
 /* The member "spent" of events and of the document. */
 void event_put_spent(struct json_writer *w, const struct agent_spent *spent);

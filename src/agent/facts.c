@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* agent/facts.c - what the loop must know of its models and its box before it begins. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -134,6 +135,14 @@ static bool has_line(const char *text, const char *line)
     return false;
 }
 
+/* May, and can: packages are layers, which only some boxes have. */
+static bool can_install(const struct agent_spec *spec)
+{
+    const struct box_ops *ops = box_backend(spec->box->backend, NULL);
+
+    return spec->installs && spec->package_host && ops && ops->has_layers;
+}
+
 static int facts_text(void *user, struct buf *ret, struct gb_err *err)
 {
     const struct task *task = user;
@@ -166,8 +175,22 @@ static int facts_text(void *user, struct buf *ret, struct gb_err *err)
     json_object_begin(&w, NULL);
     json_put_str(&w, "languages", languages.data ? languages.data : "");
     json_put_str(&w, "available", available.data ? available.data : "");
+    json_put_bool(&w, "installs", can_install(task->spec));
     json_object_end(&w);
     return json_writer_end(&w);
+}
+
+static char *available_text(const struct task *task, const char *found)
+{
+    char *text = NULL;
+
+    if (asprintf(&text, "%s%s", found ? found : "",
+                 task->supply.installs
+                     ? "\nPackages of PyPI and npm that the contract names or the code imports are "
+                       "installed before anything runs, if the index has them."
+                     : "") < 0)
+        return NULL;
+    return text;
 }
 
 static int take_box(struct task *task, struct gb_err *err)
@@ -180,8 +203,9 @@ static int take_box(struct task *task, struct gb_err *err)
         r = json_value_parse(output.data, output.len, FACTS_MAX, &facts, err);
     if (r < 0)
         return r;
+    (void)json_bool(json_get(facts, "installs"), &task->supply.installs);
     task->languages = copy_of(json_get(facts, "languages"));
-    task->available = copy_of(json_get(facts, "available"));
+    task->available = available_text(task, json_str(json_get(facts, "available"), NULL));
     if (!task->languages || !task->available)
         return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for what the box has");
     return 0;

@@ -146,6 +146,8 @@ struct judge_spec {
     const struct judge_input *inputs;
     size_t n_inputs;
     struct judge_built *built; /* may be NULL */
+    const char *unsupplied;    /* packages that could not be installed, told with what that may have
+                                  caused; NULL: none */
     struct judge_net net;      /* of judge_try() alone, for the program's own start */
     unsigned jobs;             /* boxes at a time */
     int cancel_fd;

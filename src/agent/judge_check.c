@@ -15,15 +15,16 @@
 #include "base/err.h"
 #include "json/value.h"
 
-#define CODE_DIR      "code"
-#define CONTRACT_FILE ".guest/contract.json"
-#define OUT_KEEP      (2 << 20)
-#define SUMMARY_MAX   ((size_t)16 << 10)
-#define LINT_MAX      (16 << 10)
-#define FINDINGS_MAX  8
-#define LINT_PART     4 /* of the time of a run, for each linter */
-#define TEXT_SHOWN    ((size_t)300)
-#define MODULES_SHOWN ((size_t)1500)
+#define CODE_DIR         "code"
+#define CONTRACT_FILE    ".guest/contract.json"
+#define OUT_KEEP         (2 << 20)
+#define SUMMARY_MAX      ((size_t)16 << 10)
+#define LINT_MAX         (16 << 10)
+#define FINDINGS_MAX     8
+#define LINT_PART        4 /* of the time of a run, for each linter */
+#define TEXT_SHOWN       ((size_t)300)
+#define UNSUPPLIED_SHOWN 4000
+#define MODULES_SHOWN    ((size_t)1500)
 
 /* Modules that somebody installed: neither the standard library nor private. */
 static const char list_modules[] =
@@ -235,7 +236,7 @@ static int add_available(const struct judge_spec *spec, char **told, struct gb_e
 {
     static const char *const argv[] = { "python3", "-I", "-c", list_modules, NULL };
     const struct load nothing = { 0 };
-    cleanup_buf struct buf text = BUF_INIT(2 * SUMMARY_MAX + 2 * MODULES_SHOWN);
+    cleanup_buf struct buf text = BUF_INIT(3 * SUMMARY_MAX + 2 * MODULES_SHOWN);
     struct trial_end end;
     int r = run_python(spec, &nothing, argv, &end, err);
 
@@ -248,6 +249,8 @@ static int add_available(const struct judge_spec *spec, char **told, struct gb_e
             words_line(&text, end.out.data, end.out.len - 1, MODULES_SHOWN);
         }
         (void)buf_putc(&text, '\n');
+        if (spec->unsupplied)
+            (void)buf_printf(&text, "%.*s", UNSUPPLIED_SHOWN, spec->unsupplied);
         free(*told);
         *told = buf_take(&text);
         r = *told ? 0 : judge_no_memory(err);

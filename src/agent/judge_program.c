@@ -509,6 +509,9 @@ static int prepare(struct judging *j, struct gb_err *err)
         report->lint = take_ptr(check.lint);
         j->hint = take_ptr(check.hint);
         j->packages = take_ptr(check.packages);
+        if (!is_python(j->spec) && j->spec->unsupplied &&
+            !(j->packages = strdup(j->spec->unsupplied)))
+            r = judge_no_memory(err);
     }
     check_clear(&check);
     if (r == 0 && !report->summary)

@@ -95,8 +95,10 @@ static int check(const struct judge_spec *spec, struct judge_try *ret, char **re
     struct check found = { 0 };
     int r;
 
-    if (strcmp(spec->contract->language, "python") != 0)
-        return 0;
+    if (strcmp(spec->contract->language, "python") != 0) {
+        *ret_packages = spec->unsupplied ? strdup(spec->unsupplied) : NULL;
+        return spec->unsupplied && !*ret_packages ? judge_no_memory(err) : 0;
+    }
     r = check_code(spec, &found, err);
     ret->diagnosis = found.diagnosis;
     ret->summary = take_ptr(found.summary);

@@ -42,6 +42,18 @@ static void put_network(struct json_writer *w, const struct agent_reach *reach)
     json_object_end(w);
 }
 
+/* Null where none was wanted. */
+static void put_packages(struct json_writer *w, const char *json)
+{
+    if (!json) {
+        json_put_null(w, "dependencies");
+        return;
+    }
+    json_object_begin(w, "dependencies");
+    event_put_packages(w, json);
+    json_object_end(w);
+}
+
 static void put_files(struct json_writer *w, const char *key, const struct agent_files *files)
 {
     json_array_begin(w, key);
@@ -136,6 +148,7 @@ int agent_outcome_text(const struct agent_spec *spec, const struct agent_outcome
     json_put_str(&w, "run_failed", outcome->run_failed);
     put_contract(&w, outcome);
     put_network(&w, &outcome->reach);
+    put_packages(&w, outcome->packages);
     put_files(&w, "files", &outcome->code);
     put_tests(&w, outcome);
     put_files(&w, "test_files", &outcome->tests.files);

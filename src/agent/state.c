@@ -31,7 +31,7 @@ static bool is_for_transcript(const struct agent_event *event)
 {
     static const bool is_passing[N_EVENTS] = {
         [EVENT_TEXT] = true, [EVENT_REASONING] = true, [EVENT_AGAIN] = true,
-        [EVENT_ROW] = true,  [EVENT_ASK] = true,
+        [EVENT_ROW] = true,  [EVENT_ASK] = true,       [EVENT_INSTALLING] = true,
     };
 
     return !is_passing[event->kind];
@@ -222,6 +222,7 @@ void task_spend_time(struct task *task, uint64_t ms)
 
 /* "1234" and a newline before the output: how many milliseconds it took. */
 struct timed {
+    struct task *task;
     journal_effect effect;
     void *user;
 };
@@ -231,9 +232,12 @@ static int do_timed(void *user, struct buf *ret, struct gb_err *err)
     const struct timed *timed = user;
     cleanup_buf struct buf output = BUF_INIT(ret->max);
     uint64_t started_ns = clock_now_ns();
-    int r = timed->effect(timed->user, &output, err);
-    uint64_t took_ms = (clock_now_ns() - started_ns) / NS_PER_MS;
+    uint64_t took_ms;
+    int r = supply_open(timed->task, err);
 
+    if (r == 0)
+        r = timed->effect(timed->user, &output, err);
+    took_ms = (clock_now_ns() - started_ns) / NS_PER_MS;
     if (r < 0)
         return r;
     (void)buf_printf(ret, "%" PRIu64 "\n", took_ms);
@@ -243,7 +247,7 @@ static int do_timed(void *user, struct buf *ret, struct gb_err *err)
 int task_do(struct task *task, const char *name, const struct buf *input, journal_effect effect,
             void *user, struct buf *ret, struct gb_err *err)
 {
-    struct timed timed = { effect, user };
+    struct timed timed = { task, effect, user };
     cleanup_buf struct buf output = BUF_INIT(ret->max + TIME_TEXT_MAX);
     uint64_t place = journal_place(task->spec->journal);
     int was_there = journal_do(task->spec->journal, name, input->data, input->len, do_timed, &timed,

@@ -13,6 +13,7 @@
 #include "agent/fence.h"
 #include "agent/journal.h"
 #include "agent/prompt.h"
+#include "agent/supply.h"
 #include "agent/task.h"
 #include "base/buf.h"
 #include "egress/policy.h"
@@ -64,6 +65,8 @@ struct task {
     struct judge_built *built;
     bool is_unplanned;        /* the contract is none of the orchestrator's (draft.h) */
     struct agent_files draft; /* code that was there before such a contract: the first attempt's */
+
+    struct supply supply; /* packages of its boxes */
 
     struct net_policy net; /* granted so far, for the run at the end (agent/reach.h) */
     char *network;         /* that, and what was refused, for prompts */

@@ -472,6 +472,8 @@ static int work(struct task *task, struct gb_err *err)
     int r = facts_take(task, err);
 
     if (r == 0)
+        r = supply_begin(task, err);
+    if (r == 0)
         r = reach_begin(task, err);
     if (r == 0)
         r = take_before(task, err);
@@ -556,6 +558,7 @@ static void task_clear(struct task *task)
     free(task->inputs);
     free(task->contract);
     free(task->network);
+    supply_clear(&task->supply);
     for (size_t i = 0; task->asked_hosts && task->asked_hosts[i]; i++)
         free(task->asked_hosts[i]);
     free(task->asked_hosts);
@@ -613,6 +616,7 @@ void agent_outcome_clear(struct agent_outcome *outcome)
     free(outcome->answer);
     free(outcome->explanation);
     free(outcome->run_failed);
+    free(outcome->packages);
     free(outcome->matrix);
     contract_clear(&outcome->contract);
     reach_clear(&outcome->reach);

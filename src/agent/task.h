@@ -31,6 +31,8 @@ struct folder;
 struct gb_err;
 struct journal;
 struct model;
+struct package_host;
+struct package_wishes;
 
 enum ask_mode {
     ASK_NEVER,
@@ -56,9 +58,12 @@ struct agent_spec {
     const char *language;          /* that it must be in; NULL: the contract says */
     struct model *models[N_ROLES]; /* the same one may stand for several; all NULL in a replay */
     const struct box_spec *box;    /* of every box: limits, walls, image; NULL in a replay */
-    const char *net;               /* --net: what the operator grants; NULL: nothing was said */
-    struct judge_net network;      /* of a box with a network; its policy is the task's to make */
-    const char *const *secrets;    /* NULL-terminated: never in a prompt, a file or an event */
+    const struct package_host *package_host; /* NULL in a replay */
+    const struct package_wishes *packages;   /* the operator's; may be NULL */
+    bool installs;                           /* what contract and code want, too */
+    const char *net;            /* --net: what the operator grants; NULL: nothing was said */
+    struct judge_net network;   /* of a box with a network; its policy is the task's to make */
+    const char *const *secrets; /* NULL-terminated: never in a prompt, a file or an event */
     struct journal *journal;
     struct folder *folder; /* NULL: none */
     struct budget budget;
@@ -99,6 +104,7 @@ struct agent_outcome {
     bool has_contract;
     struct contract contract;
     struct agent_reach reach; /* what the last run had of a network */
+    char *packages;           /* what was installed for its boxes, as JSON; NULL: nothing */
     struct agent_files code;  /* what is delivered; of a failed task the best there was */
     struct judge_tests tests;
     struct judge_report report; /* of that code */

@@ -46,7 +46,7 @@ static int collect_text(void *user, struct buf *ret, struct gb_err *err)
     struct testing *testing = user;
     const struct agent_spec *spec = testing->task->spec;
     struct judge_spec judge = {
-        .box = spec->box,
+        .box = supply_box(testing->task),
         .contract = &testing->task->out->contract,
         .tests = &testing->tests,
         .inputs = spec->inputs,
@@ -97,6 +97,7 @@ static int list(struct testing *testing, const char *what, struct gb_err *err)
 {
     cleanup_buf struct buf input = BUF_INIT(TESTS_MAX);
     cleanup_buf struct buf output = BUF_INIT(TESTS_MAX);
+    const struct agent_files *code = &testing->task->out->code;
     char name[NAME_SIZE];
     int r = judge_tests_text(&testing->tests, &input);
 
@@ -104,7 +105,9 @@ static int list(struct testing *testing, const char *what, struct gb_err *err)
         return gb_fail(err, r, GB_BLAME_HOST, "no memory for the tests");
     (void)snprintf(name, sizeof(name), "step-%u/%s-%u%s", testing->task->step,
                    testing->unnoticed ? "more-list" : "tests-list", testing->tries, what);
-    r = task_do(testing->task, name, &input, collect_text, testing, &output, err);
+    r = supply_take(testing->task, code, code->n > 0, err);
+    if (r == 0)
+        r = task_do(testing->task, name, &input, collect_text, testing, &output, err);
     testing->is_stopped = r < 0;
     return r < 0 ? r : read_list(testing, &output, err);
 }

@@ -40,7 +40,8 @@ static int try_text(void *user, struct buf *ret, struct gb_err *err)
     const struct trying *trying = user;
     const struct agent_spec *spec = trying->task->spec;
     struct judge_spec judge = {
-        .box = spec->box,
+        .box = supply_box(trying->task),
+        .unsupplied = trying->task->supply.failed,
         .contract = &trying->task->out->contract,
         .code = trying->code,
         .inputs = spec->inputs,
@@ -87,7 +88,9 @@ static int run(struct task *task, const char *name, struct trying *trying, struc
 
     if (r < 0)
         return gb_fail(err, r, GB_BLAME_HOST, "no memory for the program");
-    r = task_do(task, name, &input, try_text, trying, &output, err);
+    r = supply_take(task, trying->code, 1, err);
+    if (r == 0)
+        r = task_do(task, name, &input, try_text, trying, &output, err);
     if (r >= 0)
         r = judge_try_parse(output.data, output.len, ret, err);
     if (r == 0 && ret->network)

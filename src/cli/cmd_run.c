@@ -31,6 +31,7 @@ struct given {
 #define AT(field) .offset = offsetof(struct given, field)
 static const struct opt options[] = {
     { OPT_LIST, "file", 0, AT(run.files), "HOST[:BOX]", "put a file into every box, read-only" },
+    PACKAGE_NAME_OPTIONS(struct given, run.packages),
     { OPT_TEXT, "net", 0, AT(run.net), "RULES",
       "what the program may reach when it is run at the end [none]" },
     { OPT_TEXT, "out", 0, AT(run.out), "DIR", "write code and tests there too" },
@@ -52,6 +53,7 @@ static const struct opt options[] = {
     { OPT_KEY, .key = KEY_EFFORT },
     { OPT_KEY, .key = KEY_CANDIDATES },
     { OPT_KEY, .key = KEY_ASK },
+    { OPT_KEY, .key = KEY_INSTALL },
     { OPT_KEY, .key = KEY_MAX_STEPS },
     { OPT_KEY, .key = KEY_MAX_ATTEMPTS },
     { OPT_KEY, .key = KEY_MAX_TOKENS },
@@ -76,6 +78,11 @@ static const struct opt options[] = {
 
 /* ---- what goes with what -------------------------------------------------------------------- */
 
+static bool has_packages(const struct package_args *args)
+{
+    return args->packages.n || args->requirements.n || args->npm.n || args->package_json.n;
+}
+
 /* A task is begun, resumed or replayed. */
 static int check_way(const struct given *given, const struct parsed *parsed, struct gb_err *err)
 {
@@ -97,9 +104,10 @@ static int check_way(const struct given *given, const struct parsed *parsed, str
                        "%s goes on with a task that was told already; it takes no other" GB_REMEDY
                        "glovebox run --continue ID TASK starts a new one from its files",
                        ways[0]);
-    if (n == 1 && (run->continues || run->files.n || run->language || run->net))
+    if (n == 1 && (run->continues || run->files.n || run->language || run->net ||
+                   has_packages(&run->packages)))
         return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
-                       "%s goes with neither of --continue, --file, --net "
+                       "%s goes with neither of --continue, --file, --net, packages "
                        "and -l: the task has what it began with",
                        ways[0]);
     if (run->replay && run->record)
@@ -255,6 +263,7 @@ static int run_call(const struct call *call, struct gb_err *err)
         run_refused(&given.run, err);
     parsed_clear(&parsed);
     free(given.run.files.items);
+    package_args_free(&given.run.packages);
     return r;
 }
 

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "cli/option.h"
+#include "cli/package_args.h"
 
 struct call;
 struct gb_err;
@@ -34,6 +35,7 @@ struct run_args {
     const char *objective; /* NULL: it is resumed or replayed */
     const char *language;  /* a name of run/language.h; NULL */
     struct text_list files;
+    struct package_args packages;
     const char *net; /* rules, as egress/policy.h reads them; NULL: none were said */
     const char *out; /* NULL: only in the run's folder */
     bool is_forced;  /* out may have files */

@@ -51,7 +51,10 @@ static int take_settings(const struct run_session *session, struct run_order *or
     order->net = net ? strdup(net) : NULL;
     if ((effort && !order->effort) || (language && !order->language) || (net && !order->net))
         return no_memory(err);
-    return id_make('t', order->id) < 0 ? gb_fail_sys(err, "making an id") : 0;
+    order->installs = settings->installs;
+    if (id_make('t', order->id) < 0)
+        return gb_fail_sys(err, "making an id");
+    return run_packages_take(session->args, order, err);
 }
 
 /* HOST[:BOX]; the box's path may not lead out of its workspace. */

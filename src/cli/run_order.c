@@ -46,6 +46,10 @@ static void put_order(struct json_writer *w, const char *key, const struct run_o
     json_put_str(w, "id", order->id);
     json_put_str(w, "language", order->language);
     json_put_str(w, "effort", order->effort);
+    json_put_bool(w, "installs", order->installs);
+    for (enum package_kind kind = 0; kind < N_PACKAGE_KINDS; kind++)
+        if (order->packages[kind])
+            json_put_str(w, package_kind_name(kind), order->packages[kind]);
     if (order->net)
         json_put_str(w, "net", order->net);
     json_put_str(w, "ask", ask_names[order->ask]);
@@ -160,6 +164,17 @@ static int get_numbers(const struct json_value *object, struct run_order *ret)
     return 0;
 }
 
+static int get_packages(const struct json_value *object, struct run_order *ret)
+{
+    int r = 0;
+
+    (void)json_bool(json_get(object, "installs"), &ret->installs);
+    for (enum package_kind kind = 0; r == 0 && kind < N_PACKAGE_KINDS; kind++)
+        if (json_kind(json_get(object, package_kind_name(kind))) != JSON_NONE)
+            r = get_string(object, package_kind_name(kind), &ret->packages[kind]);
+    return r;
+}
+
 /* What it grants is what it said when it was begun, or it is not one that glovebox wrote. */
 static int get_net(const struct json_value *object, struct run_order *ret)
 {
@@ -192,6 +207,8 @@ static int get_order(const struct json_value *object, struct run_order *ret)
         r = get_string(object, "effort", &ret->effort);
     if (r == 0)
         r = get_net(object, ret);
+    if (r == 0)
+        r = get_packages(object, ret);
     if (r == 0)
         r = get_ask(object, &ret->ask);
     if (r == 0)
@@ -262,6 +279,8 @@ void run_order_clear(struct run_order *order)
     free(order->language);
     free(order->effort);
     free(order->net);
+    for (enum package_kind kind = 0; kind < N_PACKAGE_KINDS; kind++)
+        free(order->packages[kind]);
     strings_free(order->files);
     strings_free(order->before);
     *order = (struct run_order){ 0 };

@@ -16,6 +16,7 @@
 #include "agent/task.h"
 #include "base/cleanup.h"
 #include "base/id.h"
+#include "package/set.h"
 
 struct buf;
 struct gb_err;
@@ -23,9 +24,11 @@ struct gb_err;
 /* Lists of strings end with NULL; NULL is an empty one. */
 struct run_order {
     char id[ID_SIZE];
-    char *language; /* NULL: the contract says */
-    char *effort;   /* NULL: the models' own */
-    char *net;      /* --net: what the operator grants; NULL: nothing was said */
+    char *language;                  /* NULL: the contract says */
+    char *effort;                    /* NULL: the models' own */
+    bool installs;                   /* what contract and code want */
+    char *packages[N_PACKAGE_KINDS]; /* --package …, as package_set_write() has them; NULL: none */
+    char *net;                       /* --net: what the operator grants; NULL: nothing was said */
     enum ask_mode ask;
     unsigned candidates;
     struct budget budget;

@@ -21,6 +21,7 @@
 #include "conf/certificates.h"
 #include "conf/models.h"
 #include "conf/settings.h"
+#include "package/provide.h"
 #include "store/store.h"
 
 struct call;
@@ -54,6 +55,8 @@ struct run_session {
     struct run_people people;
     struct view view;
     bool has_view;
+    struct package_host package_host;
+    struct package_wishes packages;
     struct certificates certificates; /* of a box with a network */
     struct agent_spec spec;
     struct agent_outcome outcome;
@@ -68,6 +71,10 @@ int run_session_store(struct run_session *session, struct gb_err *err);
 
 /* Into the spec, for the one box that may have a network. */
 int run_network(struct run_session *session, struct gb_err *err);
+
+/* Packages of the command line into the order, and those of the order into the spec. */
+int run_packages_take(const struct run_args *args, struct run_order *order, struct gb_err *err);
+int run_packages_give(struct run_session *session, struct gb_err *err);
 
 /* The limits that settings give. */
 struct budget run_limits(const struct settings *settings);

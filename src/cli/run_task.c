@@ -180,6 +180,8 @@ static void session_clear(struct run_session *session)
     models_clear(&session->choices);
     secrets_free(&session->secrets);
     certificates_clear(&session->certificates);
+    package_wishes_clear(&session->packages);
+    package_host_clear(&session->package_host);
     run_contents_clear(&session->contents);
     run_order_clear(&session->order);
     run_options_clear(&session->options);
@@ -358,6 +360,7 @@ static void make_spec(struct run_session *session)
         .objective = contents->objective,
         .language = order->language,
         .box = is_replay ? NULL : &session->box,
+        .installs = order->installs,
         .net = order->net,
         .secrets = session->secrets ? secrets_values(session->secrets) : NULL,
         .journal = session->journal,
@@ -631,6 +634,8 @@ static int work(struct run_session *session, struct gb_err *err)
         return end_failed(session, r, err);
     make_spec(session);
     r = run_network(session, err);
+    if (r == 0)
+        r = run_packages_give(session, err);
     if (r < 0)
         return end_failed(session, r, err);
     open_view(session);

@@ -461,9 +461,13 @@ static void on_said(struct view *view, const struct agent_event *event)
         const char *label;
         size_t most;
     } said[N_EVENTS] = {
-        [EVENT_SEARCH] = { "search", SAID_LINES },    [EVENT_QUESTION] = { "question", SAID_BYTES },
-        [EVENT_OUTPUT] = { "output", SAID_LINES },    [EVENT_NOTE] = { "note", SAID_LINES },
-        [EVENT_MATRIX] = { "solutions", SAID_BYTES }, [EVENT_NETWORK] = { "network", SAID_LINES },
+        [EVENT_SEARCH] = { "search", SAID_LINES },
+        [EVENT_QUESTION] = { "question", SAID_BYTES },
+        [EVENT_OUTPUT] = { "output", SAID_LINES },
+        [EVENT_NOTE] = { "note", SAID_LINES },
+        [EVENT_MATRIX] = { "solutions", SAID_BYTES },
+        [EVENT_NETWORK] = { "network", SAID_LINES },
+        [EVENT_PACKAGES] = { "packages", SAID_LINES },
     };
     cleanup_buf struct buf out = BUF_INIT(LINE_MAX_BYTES);
     size_t len = event->text ? event->len : 0;
@@ -475,6 +479,14 @@ static void on_said(struct view *view, const struct agent_event *event)
     put_lines(event->text, len, said[event->kind].most, &out);
     if (buf_error(&out) == 0)
         tell(view, TERM_BOLD, said[event->kind].label, out.data);
+}
+
+static void on_installing(struct view *view, const struct agent_event *event)
+{
+    char line[200];
+
+    (void)snprintf(line, sizeof(line), "installing %.180s", event->text);
+    doing(view, line);
 }
 
 static void on_end(struct view *view, const struct agent_event *event)
@@ -498,17 +510,29 @@ static void on_end(struct view *view, const struct agent_event *event)
 }
 
 static void (*const handlers[N_EVENTS])(struct view *view, const struct agent_event *event) = {
-    [EVENT_BEGIN] = on_begin,       [EVENT_STEP] = on_step,
-    [EVENT_CONTRACT] = on_contract, [EVENT_TESTS] = on_tests,
-    [EVENT_ATTEMPT] = on_attempt,   [EVENT_ASK] = on_ask,
-    [EVENT_TEXT] = on_text,         [EVENT_REASONING] = on_reasoning,
-    [EVENT_AGAIN] = on_again,       [EVENT_ANSWERED] = on_answered,
-    [EVENT_CODE] = on_code,         [EVENT_ROW] = on_row,
-    [EVENT_REPORT] = on_report,     [EVENT_MUTATION] = on_mutation,
-    [EVENT_SEARCH] = on_said,       [EVENT_QUESTION] = on_said,
-    [EVENT_OUTPUT] = on_said,       [EVENT_NOTE] = on_said,
-    [EVENT_MATRIX] = on_said,       [EVENT_END] = on_end,
+    [EVENT_BEGIN] = on_begin,
+    [EVENT_STEP] = on_step,
+    [EVENT_CONTRACT] = on_contract,
+    [EVENT_TESTS] = on_tests,
+    [EVENT_ATTEMPT] = on_attempt,
+    [EVENT_ASK] = on_ask,
+    [EVENT_TEXT] = on_text,
+    [EVENT_REASONING] = on_reasoning,
+    [EVENT_AGAIN] = on_again,
+    [EVENT_ANSWERED] = on_answered,
+    [EVENT_CODE] = on_code,
+    [EVENT_ROW] = on_row,
+    [EVENT_REPORT] = on_report,
+    [EVENT_MUTATION] = on_mutation,
+    [EVENT_SEARCH] = on_said,
+    [EVENT_QUESTION] = on_said,
+    [EVENT_OUTPUT] = on_said,
+    [EVENT_NOTE] = on_said,
+    [EVENT_MATRIX] = on_said,
+    [EVENT_END] = on_end,
     [EVENT_NETWORK] = on_said,
+    [EVENT_PACKAGES] = on_said,
+    [EVENT_INSTALLING] = on_installing,
 };
 
 /* ---- the view ------------------------------------------------------------------------------- */

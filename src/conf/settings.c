@@ -224,6 +224,7 @@ int settings_finish(struct settings *settings, struct gb_err *err)
                &set[task_fields[i].key].value.number, sizeof(uint64_t));
     settings->effort = (enum effort)set[KEY_EFFORT].value.number;
     settings->ask = (enum asking)set[KEY_ASK].value.number;
+    settings->installs = set[KEY_INSTALL].value.number != 0;
     settings->runs_dir = set[KEY_RUNS_DIR].value.text;
     settings->installing = installing_limits(set);
     r = finish_image(settings, err);

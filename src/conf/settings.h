@@ -90,6 +90,7 @@ struct settings {
     struct task_limits task;
     enum effort effort;
     enum asking ask;
+    bool installs;        /* what contract and code of a task want */
     const char *runs_dir; /* relative to the working directory unless absolute */
 
     /* The project's .env, the keys in it too (conf/secrets.h); the origin of its lines. */

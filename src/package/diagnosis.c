@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 
-static const struct diagnosis reasons[] = {
+static const struct package_diagnosis reasons[] = {
 #define REASON(name, code, text, remedy) { -(code), name, text, remedy },
 #include "package/diagnosis.def"
 #undef REASON
@@ -25,7 +25,7 @@ static const struct {
 #undef ROW
 };
 
-const struct diagnosis *diagnosis_named(const char *name)
+const struct package_diagnosis *diagnosis_named(const char *name)
 {
     for (size_t i = 0; i < N_ELEMENTS(reasons); i++)
         if (strcmp(reasons[i].name, name) == 0)
@@ -38,7 +38,7 @@ static bool says(const char *output, size_t len, const char *words)
     return !words || !*words || (len && memmem(output, len, words, strlen(words)));
 }
 
-const struct diagnosis *diagnosis_of(enum package_kind kind, const char *output, size_t len)
+const struct package_diagnosis *diagnosis_of(enum package_kind kind, const char *output, size_t len)
 {
     for (size_t i = 0; i < N_ELEMENTS(rows); i++)
         if (rows[i].kind == kind && says(output, len, rows[i].words) &&

@@ -10,7 +10,7 @@
 
 #include "package/set.h"
 
-struct diagnosis {
+struct package_diagnosis {
     int code;           /* negative errno */
     const char *name;   /* "no_such_package", for programs */
     const char *text;   /* for people */
@@ -18,7 +18,8 @@ struct diagnosis {
 };
 
 /* Never NULL: the last row of each kind fits always. */
-const struct diagnosis *diagnosis_of(enum package_kind kind, const char *output, size_t len);
+const struct package_diagnosis *diagnosis_of(enum package_kind kind, const char *output,
+                                             size_t len);
 
 /* The one of that name; NULL. */
-const struct diagnosis *diagnosis_named(const char *name);
+const struct package_diagnosis *diagnosis_named(const char *name);

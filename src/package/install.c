@@ -358,7 +358,8 @@ static void take_log(struct installation *in, struct buf *ret)
 }
 
 /* A limit that decided says more than the installer's last words. */
-static const struct diagnosis *why_ended(struct installation *in, const struct box_run_end *end)
+static const struct package_diagnosis *why_ended(struct installation *in,
+                                                 const struct box_run_end *end)
 {
     cleanup_buf struct buf all = BUF_INIT((size_t)2 * REPORT_MAX);
 
@@ -383,7 +384,8 @@ static const struct audit_entry *refused(const struct audit *audit)
     return NULL;
 }
 
-static int tell_failure(struct installation *in, const struct diagnosis *why, struct gb_err *err)
+static int tell_failure(struct installation *in, const struct package_diagnosis *why,
+                        struct gb_err *err)
 {
     const struct audit_entry *other = refused(in->audit);
     char target[AUDIT_TARGET_MAX] = "";

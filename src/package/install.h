@@ -14,7 +14,7 @@
 #include "package/manifest.h"
 
 struct box_spec;
-struct diagnosis;
+struct package_diagnosis;
 struct gb_err;
 struct package_index;
 struct package_set;
@@ -38,8 +38,8 @@ struct install_spec {
 };
 
 struct install_end {
-    const struct diagnosis *why; /* of a failure that the installer told; NULL */
-    char *log;                   /* of a failure: the end of its output, without secrets; owned */
+    const struct package_diagnosis *why; /* of a failure that the installer told; NULL */
+    char *log; /* of a failure: the end of its output, without secrets; owned */
 };
 
 /* Fills `done` of the manifest.  *ret is zeroed before; its log is the caller's to free. */

@@ -18,7 +18,7 @@
 
 struct box_layer;
 struct box_spec;
-struct diagnosis;
+struct package_diagnosis;
 struct gb_err;
 struct package_index;
 struct package_set;
@@ -45,8 +45,8 @@ struct layer {
     struct manifest manifest;
     bool is_cached;
     uint64_t install_ms;
-    const struct diagnosis *why; /* of a failure that the installer told; NULL */
-    char *log;                   /* the end of the installer's output, where it failed; NULL */
+    const struct package_diagnosis *why; /* of a failure that the installer told; NULL */
+    char *log; /* the end of the installer's output, where it failed; NULL */
     char *tree;
     char *modules; /* node: what lies in it for `require` and `import`; NULL */
     char *etc;     /* NULL: the interpreter looks nowhere that could be shown to it */

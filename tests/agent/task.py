@@ -311,6 +311,8 @@ class Agent:
         self.env = {name: os.environ[name] for name in KEPT if name in os.environ}
         self.env.update(PATH="/usr/sbin:/usr/bin:/sbin:/bin", LANG="C.UTF-8",
                         GLOVEBOX_STATE_DIR=str(self.state),
+                        # What installs asks an index of its own (installing()), never the machine's.
+                        GLOVEBOX_INSTALL="no", GLOVEBOX_CACHE_DIR=str(place.base / "cache"),
                         CONFIGURATION_DIRECTORY=str(place.base / "system"))
         if rules is not None:
             self.write(rules)
@@ -318,6 +320,13 @@ class Agent:
             provider = "anthropic" if isinstance(server, ClaudeServer) else "openai-compatible"
             self.model = ["--model", f"{provider}/m", "--base-url", server.url]
             self.env[f"{provider.upper().replace('-', '_')}_API_KEY"] = key or "not-a-real-key-0123456789"
+
+    def installing(self, *servers):
+        """From these indexes (lib.indexes) it installs what contract and code want."""
+        self.env["GLOVEBOX_INSTALL"] = "yes"
+        for server in servers:
+            self.env.update(server.env())
+        return self
 
     def write(self, rules):
         self.script.write_text("\n".join(rules), encoding="utf-8")

@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 import task
+from lib import indexes
 from task import Agent, contract, file, rule
 
 NAMES = [{"name": "parse_rows", "signature": "(text: str) -> list", "raises": ["ValueError"]}]
@@ -58,7 +59,7 @@ def library(**keys):
 def flow(place):
     """A package that is not there, an error that comes twice and is looked up, then working code."""
     found = [{"title": "csv", "url": "https://example.org/csv", "content": "Compare the lengths yourself."}]
-    with task.web(found) as (url, seen):
+    with task.web(found) as (url, seen), indexes.PythonIndex() as index:
         agent = Agent(place, [
             rule(library(packages=["frobnicate-rows"]), system=task.PLANS),
             rule(file("test_rows.py", TESTS), system=task.TESTS),
@@ -67,7 +68,7 @@ def flow(place):
             rule(file("rows.py", ALSO_WRONG), system=task.MENDS, when="KeyError"),
             rule(file("rows.py", WRONG), system=task.MENDS, when="frobnicate_rows"),
             rule(file("rows.py", WITH_PACKAGE), system=task.FIRST),
-            rule("`parse_rows` reads rows.", system=task.EXPLAINS)])
+            rule("`parse_rows` reads rows.", system=task.EXPLAINS)]).installing(index)
         agent.env["SEARXNG_URL"] = url
         done = agent.call("--jsonl", "--out", "rows", "rows of comma-separated text", code=0)
     return agent, done, seen
@@ -81,6 +82,7 @@ def test_request_dependencies_run_search_and_working_code_with_tests(place, flow
     assert reports[0]["diagnosis"] == "missing module" and reports[-1]["outcome"] == "passed"
     mending = task.prompts(agent.folder(), "code")
     assert "frobnicate_rows" in mending[1] and "not installed in this box" in mending[1]
+    assert "the index has no such package" in mending[1]
     assert len(seen) == 1 and "KeyError" in seen[0] and "columns" not in seen[0]
     assert "Compare the lengths yourself." in mending[3]
     assert {test["class"] for test in done.document["tests"]} == {"normal", "edge", "invalid", "stress"}

@@ -79,7 +79,7 @@ def test_a_decision_of_a_wrong_shape_is_asked_for_again_and_then_the_task_ends(p
 
 
 def test_wishes_of_a_contract_are_not_granted(place):
-    """Hosts and packages are words for people: the box has no network, and nothing is installed."""
+    """Neither hosts nor packages, where the operator grants no network and turns installing off."""
     code = ("import os, socket\n"
             "try:\n    socket.create_connection(('127.0.0.1', PORT), 2)\n    print('dialled')\n"
             "except OSError as e:\n    print('refused', [line.split()[0] for line in open('/proc/net/dev')][2:])\n")

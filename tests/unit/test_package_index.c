@@ -291,7 +291,7 @@ static void test_reasons_are_told_apart(void **state)
 
     (void)state;
     for (size_t i = 0; i < N_ELEMENTS(rows); i++) {
-        const struct diagnosis *why =
+        const struct package_diagnosis *why =
             diagnosis_of(rows[i].kind, rows[i].output, strlen(rows[i].output));
 
         assert_string_equal(why->name, rows[i].name);
