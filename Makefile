@@ -53,13 +53,11 @@ eval: all ## tiny tasks solved by one shot, by the loop, by best of N; MODEL=PRO
 tour: all ## what `glovebox exec` does with programs that mean harm
 	@tools/tour $(BUILD)/glovebox
 
-ifneq ($(wildcard bench/run),)
 .PHONY: bench
 bench: ## this program and its peers, interleaved in one run; exit 1 if a target is missed
 	@tools/deps build bench
 	$(call built,$(BUILD),-Dwerror=$(WERROR))
 	@bench/run $(BUILD)/glovebox
-endif
 
 .PHONY: lint
 lint: ## every lint test, clang-tidy on the whole tree, cppcheck

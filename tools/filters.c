@@ -25,7 +25,7 @@
  * cancels a call.
  */
 #ifndef _GNU_SOURCE
-#    define _GNU_SOURCE
+#    define _GNU_SOURCE /* NOLINT(bugprone-reserved-identifier) */
 #endif
 #include <errno.h>
 #include <linux/filter.h>

@@ -23,7 +23,7 @@
  * There is no route for IPv6 in a box, and so no rule.
  */
 #ifndef _GNU_SOURCE
-#    define _GNU_SOURCE
+#    define _GNU_SOURCE /* NOLINT(bugprone-reserved-identifier) */
 #endif
 #include <arpa/inet.h>
 #include <libmnl/libmnl.h>

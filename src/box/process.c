@@ -25,8 +25,6 @@
 #include "box/link.h"
 #include "wire/msg.h"
 
-#define START_MS 10000
-
 /* After a kill: how long the EXIT and the end of the output may take. */
 #define DRAIN_MS 2000
 

@@ -30,7 +30,6 @@
 #include "spawner/keep.h"
 
 #define CONTROL_FD     3
-#define PLAN_FDS       2
 #define FDS_MAX        KEEP_FDS /* as many as any message brings */
 #define SWEEP_AGAIN_MS 1000
 

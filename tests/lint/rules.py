@@ -18,7 +18,7 @@ BANNED_CALL = re.compile(r"(?<![\w.>])(%s)\s*\(" % "|".join(BANNED.split()))
 ENVIRONMENT = re.compile(r"\b(?:secure_)?getenv\s*\(|\benviron\b")
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|[Ff]or now|[Nn]ot (yet )?implemented)\b")
 VAGUE_NAMES = {"util", "utils", "common", "helper", "helpers", "misc", "manager"}
-MAX_FUNCTION_LINES = 100
+MAX_FUNCTION_LINES = 80
 SCRIPTS = (".py", ".sh", "meson.build", "meson_options.txt", "Makefile")
 
 # Which layers each layer may include directly; what those may include comes with it.  The list

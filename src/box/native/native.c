@@ -576,10 +576,3 @@ int native_plan_text(const struct box_spec *spec, struct buf *ret, struct gb_err
     plan_facts_clear(&facts);
     return r;
 }
-
-int native_toolchain_check(const char *dir, struct gb_err *err)
-{
-    const char *const list[] = { dir, NULL };
-
-    return toolchains_check(list, err);
-}

@@ -28,6 +28,3 @@ void native_survey(const struct box_spec *spec, struct native_survey *ret);
 
 /* The plan that a box of this spec would be built by, as lines. */
 int native_plan_text(const struct box_spec *spec, struct buf *ret, struct gb_err *err);
-
-/* Is the tree readable by others and in a place where a box can show it? */
-int native_toolchain_check(const char *dir, struct gb_err *err);
