@@ -35,8 +35,9 @@
 #define SCOPE_SIGNAL   (1ull << 1)
 
 #define RIGHTS_READ   (FS_EXECUTE | FS_READ_FILE | FS_READ_DIR)
-#define RIGHTS_DEVICE (FS_READ_FILE | FS_WRITE_FILE | FS_TRUNCATE | FS_IOCTL_DEV)
-#define RIGHTS_FILE   (FS_EXECUTE | FS_READ_FILE | RIGHTS_DEVICE)
+#define RIGHTS_DEVICE (FS_READ_FILE | FS_WRITE_FILE | FS_TRUNCATE)
+#define RIGHTS_TTY    (RIGHTS_DEVICE | FS_IOCTL_DEV)
+#define RIGHTS_FILE   (FS_EXECUTE | FS_READ_FILE | RIGHTS_TTY)
 
 struct ruleset_attr {
     uint64_t fs;
@@ -49,9 +50,15 @@ struct path_beneath {
     int32_t parent_fd;
 } __attribute__((packed));
 
-static const char *const devices[] = {
-    "/dev/null",    "/dev/zero", "/dev/full", "/dev/random",
-    "/dev/urandom", "/dev/tty",  "/dev/ptmx", "/dev/pts",
+/* Only terminals are asked for anything but their bytes. */
+static const struct {
+    const char *path;
+    uint64_t rights;
+} devices[] = {
+    { "/dev/null", RIGHTS_DEVICE },    { "/dev/zero", RIGHTS_DEVICE },
+    { "/dev/full", RIGHTS_DEVICE },    { "/dev/random", RIGHTS_DEVICE },
+    { "/dev/urandom", RIGHTS_DEVICE }, { "/dev/tty", RIGHTS_TTY },
+    { "/dev/ptmx", RIGHTS_TTY },       { "/dev/pts", RIGHTS_TTY },
 };
 
 int landlock_abi(void)
@@ -115,7 +122,7 @@ int landlock_rules(int abi, const struct wire_strs *writable)
     while (r == 0 && (path = wire_strs_next(writable, &at)) != NULL)
         r = rule_add(rules, path, all & ~(FS_MAKE_CHAR | FS_MAKE_BLOCK | FS_IOCTL_DEV));
     for (size_t i = 0; r == 0 && i < N_ELEMENTS(devices); i++)
-        r = rule_add(rules, devices[i], all & RIGHTS_DEVICE);
+        r = rule_add(rules, devices[i].path, all & devices[i].rights);
     return r < 0 ? r : take_fd(&rules);
 }
 

@@ -3,9 +3,11 @@
 #include <ctype.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/random.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -251,6 +253,18 @@ void row_c10(char **args)
     walk("/", S_IFBLK, is_vast, check_device);
     int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
     control("dev-null", fd >= 0 && write(fd, "x", 1) == 1, "");
+    for (size_t i = 0; i < 5; i++) {
+        int device = open(allowed_devices[i], O_RDONLY | O_CLOEXEC);
+        int entropy = 0;
+
+        REFUSED(named("ioctl:%s", allowed_devices[i]), ioctl(device, RNDGETENTCNT, &entropy),
+                EACCES);
+        close(device);
+    }
+    int terminal = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+    unsigned number;
+    control("terminal", terminal >= 0 && ioctl(terminal, TIOCGPTN, &number) == 0, "");
+    close(terminal);
     REFUSED("remove", unlink("/dev/null"), EROFS, EACCES, EPERM, EBUSY);
     REFUSED("plant", open("/dev/planted", O_CREAT | O_WRONLY | O_CLOEXEC, 0600), EROFS, EACCES);
     int fifo = mkfifo("/tmp/probe-fifo", 0600);
