@@ -347,19 +347,32 @@ int ask_human(struct task *task, const char *name, const char *question, struct 
 
 /* ---- search --------------------------------------------------------------------------------- */
 
+/* How an output begins that has no results; those begin with a number. */
+enum {
+    NO_SEARCH = '!',
+    NOT_FOUND = '~'
+};
+
+/* Another search would fail the same way. */
+static bool is_lasting(int code)
+{
+    return code == -ENOKEY || code == -EKEYREJECTED || code == -EDQUOT || code == -EACCES;
+}
+
 /* A search that cannot be made is remembered too: nothing depends on it. */
 static int search_it(void *user, struct buf *ret, struct gb_err *err)
 {
     const struct wish *wish = user;
     const struct agent_spec *spec = wish->task->spec;
     struct gb_err why = { 0 };
-    int r = spec->search(spec->user, wish->text, ret, &why);
+    int r = spec->search(spec->user, wish->text, task_deadline(wish->task), ret, &why);
 
     if (r == -ECANCELED)
         return gb_fail(err, r, why.blame, "%s", why.msg);
     if (r < 0) {
         buf_reset(ret);
-        (void)buf_printf(ret, "!%.*s", (int)gb_err_len(&why), why.msg);
+        (void)buf_printf(ret, "%c%.*s", is_lasting(r) ? NO_SEARCH : NOT_FOUND,
+                         (int)gb_err_len(&why), why.msg);
     }
     return task_clean(wish->task, ret);
 }
@@ -376,23 +389,31 @@ int lookup(struct task *task, const char *name, const char *query, struct gb_err
 {
     struct wish wish = { task, query };
     cleanup_buf struct buf found = BUF_INIT(STATE_TEXT_MAX);
+    cleanup_buf struct buf input = BUF_INIT(STATE_TEXT_MAX);
     int r;
 
     if (task->has_no_search)
         return 0;
     if (!task->spec->search && !journal_has(task->spec->journal, name))
-        return say_no_search(task, "none is set up; TAVILY_API_KEY or search.base_url sets one up");
+        return say_no_search(task, "none is set up; TAVILY_API_KEY or search.url sets one up");
     if (task->searches >= AGENT_SEARCHES_MAX) {
         task_log(task, "no more than %d searches a task", AGENT_SEARCHES_MAX);
         return 0;
     }
     task->searches++;
     tell_text(task, EVENT_SEARCH, query);
-    r = journal_do(task->spec->journal, name, query, strlen(query), search_it, &wish, &found, err);
+    r = buf_puts(&input, query);
+    r = r < 0 ? gb_fail(err, r, GB_BLAME_HOST, "no memory for a search")
+              : task_do(task, name, &input, search_it, &wish, &found, err);
     if (r < 0)
         return r;
-    if (found.len > 0 && found.data[0] == '!')
+    if (found.len > 0 && found.data[0] == NO_SEARCH)
         return say_no_search(task, found.data + 1);
+    if (found.len > 0 && found.data[0] == NOT_FOUND) {
+        task_note(task, "a search failed: %s", found.data + 1);
+        task_log(task, "a search failed; go on without, or search for something else");
+        return 0;
+    }
     buf_reset(&task->search);
     r = buf_add(&task->search, found.data, found.len);
     task_log(task, found.len > 0 ? "searched: %s" : "searched, and nothing was found: %s", query);

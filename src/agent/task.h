@@ -75,7 +75,8 @@ struct agent_spec {
     /* The answer of a human into ret; -EAGAIN: there is none now, the task waits.  May be NULL. */
     int (*human)(void *user, const char *question, struct buf *ret, struct gb_err *err);
     /* Results as text into ret; -ENOKEY: there is no search.  May be NULL. */
-    int (*search)(void *user, const char *query, struct buf *ret, struct gb_err *err);
+    int (*search)(void *user, const char *query, uint64_t deadline_ns, struct buf *ret,
+                  struct gb_err *err);
     void *user;                       /* of both */
     const struct judge_input *inputs; /* --file: in every box */
     size_t n_inputs;

@@ -106,12 +106,13 @@ int run_people_ask(void *user, const char *question, struct buf *ret, struct gb_
     return r;
 }
 
-int run_people_search(void *user, const char *query, struct buf *ret, struct gb_err *err)
+int run_people_search(void *user, const char *query, uint64_t deadline_ns, struct buf *ret,
+                      struct gb_err *err)
 {
     const struct run_people *people = user;
 
     if (!people->has_search)
         return gb_fail(err, -ENOKEY, GB_BLAME_CALLER,
                        "no search server is set up" GB_REMEDY "set TAVILY_API_KEY, or SEARXNG_URL");
-    return search_web(&people->search, query, people->cancel_fd, ret, err);
+    return search_web(&people->search, query, deadline_ns, people->cancel_fd, ret, err);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "net/search.h"
 
@@ -22,4 +23,5 @@ struct run_people {
 /* An agent_spec's human() and search(); user is a struct run_people.  Without a terminal there is
  * no answer now: -EAGAIN. */
 int run_people_ask(void *user, const char *question, struct buf *ret, struct gb_err *err);
-int run_people_search(void *user, const char *query, struct buf *ret, struct gb_err *err);
+int run_people_search(void *user, const char *query, uint64_t deadline_ns, struct buf *ret,
+                      struct gb_err *err);

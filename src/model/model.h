@@ -41,6 +41,8 @@ struct model_request {
      * asking.  The caller checks it all the same. */
     const char *schema_name;
     const char *schema; /* NULL: free text */
+    /* Offered; calls come back in the answer.  Their results have no place in a request: whoever
+     * wants a model to go on from them says them in a message of the next one. */
     const struct model_tool *tools;
     size_t n_tools;
     double temperature;   /* negative: the server's default; left out where a wire takes none */

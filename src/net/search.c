@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "json/utf8.h"
 #include "json/value.h"
@@ -267,8 +268,19 @@ static int read_answer(const struct search_spec *spec, const struct http_answer 
     return r < 0 ? gb_fail(err, r, GB_BLAME_HOST, "no room for what was found") : 0;
 }
 
-static int send_request(struct question *question, int cancel_fd, struct http_answer *answer,
-                        struct gb_err *err)
+/* At least a moment: no time at all would mean any. */
+static uint64_t total_ms(uint64_t deadline_ns)
+{
+    uint64_t now = clock_now_ns();
+    uint64_t left_ms = deadline_ns > now ? (deadline_ns - now) / NS_PER_MS : 0;
+
+    if (deadline_ns == CLOCK_NEVER_NS || left_ms > TOTAL_MS)
+        return TOTAL_MS;
+    return left_ms > 0 ? left_ms : 1;
+}
+
+static int send_request(struct question *question, uint64_t deadline_ns, int cancel_fd,
+                        struct http_answer *answer, struct gb_err *err)
 {
     cleanup_with(http_client_free) struct http_client *client = NULL;
     const char *const headers[] = {
@@ -285,7 +297,7 @@ static int send_request(struct question *question, int cancel_fd, struct http_an
         .ca_file = question->spec->ca_file,
         .proxy = question->spec->proxy,
         .connect_ms = CONNECT_MS,
-        .total_ms = TOTAL_MS,
+        .total_ms = total_ms(deadline_ns),
         .answer_max = ANSWER_MAX,
         .cancel_fd = cancel_fd,
     };
@@ -302,8 +314,8 @@ static void question_clear(struct question *question)
     buf_clear(&question->auth);
 }
 
-int search_web(const struct search_spec *spec, const char *query, int cancel_fd, struct buf *ret,
-               struct gb_err *err)
+int search_web(const struct search_spec *spec, const char *query, uint64_t deadline_ns,
+               int cancel_fd, struct buf *ret, struct gb_err *err)
 {
     const struct server *server = (const struct server *)spec->server;
     cleanup_with(http_answer_clear) struct http_answer answer = { 0 };
@@ -324,7 +336,7 @@ int search_web(const struct search_spec *spec, const char *query, int cancel_fd,
     server->ask(&question);
     if (buf_error(&question.url) || buf_error(&question.body) || buf_error(&question.auth))
         return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for a search");
-    r = send_request(&question, cancel_fd, &answer, err);
+    r = send_request(&question, deadline_ns, cancel_fd, &answer, err);
     if (r < 0)
         return gb_wrap(err, r, "searching with %s", spec->server->name);
     if (answer.status < 200 || answer.status > 299)

@@ -47,6 +47,6 @@ struct search_spec {
  * The error says what to do and never shows the key; its code is -ENOKEY (none), -EKEYREJECTED,
  * -EAGAIN (too many requests), -EDQUOT (nothing left of the plan), -EACCES (SearXNG without JSON),
  * -EINVAL (an empty query, a bad address), -EREMOTEIO, -EPROTO, or what net/http.h gives.
- * cancel_fd: -1 for never. */
-int search_web(const struct search_spec *spec, const char *query, int cancel_fd, struct buf *ret,
-               struct gb_err *err);
+ * deadline_ns: by CLOCK_MONOTONIC, or CLOCK_NEVER_NS; cancel_fd: -1 for never. */
+int search_web(const struct search_spec *spec, const char *query, uint64_t deadline_ns,
+               int cancel_fd, struct buf *ret, struct gb_err *err);

@@ -236,15 +236,16 @@ def claude(say):
 
 
 @contextlib.contextmanager
-def web(results):
-    """A search server (SearXNG's JSON): yields its address and the queries that it saw."""
+def web(results, fails=0):
+    """A search server (SearXNG's JSON): yields its address and the queries that it saw, of which it fails the first
+    few."""
     seen = []
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
             seen.append(self.path)
             body = json.dumps({"results": results}).encode()
-            self.send_response(200)
+            self.send_response(200 if len(seen) > fails else 500)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()

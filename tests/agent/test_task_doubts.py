@@ -176,6 +176,23 @@ def test_the_same_failure_twice_is_searched_for_three_times_at_most(place):
     assert len([e for e in done.events if e["event"] == "search"]) == 3
 
 
+def test_a_search_that_fails_once_does_not_end_searching(place):
+    """The server fails, then knows.  Values that differ are no query, and the task's words are none either."""
+    broken = "import sys\nraise ValueError('frobnicate the flux')\n"
+    with task.web([{"title": "Flux", "url": "https://example.org/", "content": "Turn it."}], fails=1) as (url, seen):
+        agent = Agent(place, rules(FEW[1:], *(v(n, broken) for n in range(1, 9)), fault="code"))
+        agent.env["SEARXNG_URL"] = url
+        done = agent.call("--jsonl", "--max-attempts", "4", "--max-steps", "1", TASK, code=1)
+        assert "Turn it." in asked(agent, "code")[3] and "Turn it." not in asked(agent, "code")[2]
+        wrong = task.WRONG_COUNT.replace("total)", "total + 7)")
+        other = Agent(place, rules(FEW[1:], *(v(n, wrong) for n in range(1, 9)), fault="code"))
+        other.env["SEARXNG_URL"] = url
+        n_before = len(seen)
+        other.run("--max-attempts", "4", "--max-steps", "1", TASK, code=1)
+    assert len(seen) == n_before, seen
+    assert [e for e in done.events if e["event"] == "note" and "a search failed" in e["text"]]
+
+
 def test_that_there_is_no_search_is_said_once(place):
     broken = "import sys\nraise ValueError('frobnicate the flux')\n"
     agent = Agent(place, rules(FEW[1:], *(v(n, broken) for n in range(1, 9)), fault="code"))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* unit/test_query.c - what a search server is told. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -65,8 +66,9 @@ static void check_origin(enum test_origin origin, char *message, const char *wan
     struct gb_err err = { 0 };
 
     assert_int_equal(contract_parse(json, strlen(json), &outcome.contract, &err), 0);
-    assert_int_equal(query_make(&outcome, wanted, &query), 0);
-    assert_string_equal(query.data, expected);
+    assert_int_equal(query_make(&outcome, wanted, &query), expected ? 0 : -ENOENT);
+    if (expected)
+        assert_string_equal(query.data, expected);
     contract_clear(&outcome.contract);
 }
 
@@ -80,7 +82,7 @@ static void what_a_test_that_is_held_back_saw_does_not_leave(void **state)
     char error[] = "ValueError: secret word";
 
     (void)state;
-    check_origin(ORIGIN_HELD_BACK, error, NULL, "python lxml reads files");
+    check_origin(ORIGIN_HELD_BACK, error, NULL, NULL);
 }
 
 static void a_failure_is_asked_by_its_exception(void **state)
@@ -90,7 +92,7 @@ static void a_failure_is_asked_by_its_exception(void **state)
 
     (void)state;
     check_made(error, NULL, "python lxml lxml.etree.XMLSyntaxError Start tag expected not found");
-    check_made(values, NULL, "python lxml reads files");
+    check_made(values, NULL, NULL); /* nor do the words of the task leave instead */
     check_made(error, "lxml 5 recover option\nnot this", "python lxml lxml recover option");
 }
 

@@ -3,6 +3,7 @@
 #include <sys/eventfd.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "http_peer.h"
 #include "net/search.h"
@@ -40,7 +41,7 @@ static void ask(struct asked *asked, const char *server, const char *key, const 
     }
     spec.base_url = asked->peer.url;
     asked->text = (struct buf)BUF_INIT(SEARCH_TEXT_MAX);
-    asked->result = search_web(&spec, query, -1, &asked->text, &asked->err);
+    asked->result = search_web(&spec, query, CLOCK_NEVER_NS, -1, &asked->text, &asked->err);
 }
 
 static void asked_clear(struct asked *asked)
@@ -211,18 +212,18 @@ static void test_what_is_missing_is_told_before_asking(void **state)
     struct search_spec spec = { .server = search_server_by_name("tavily") };
     struct gb_err err = { 0 };
 
-    assert_int_equal(search_web(&spec, "x", -1, &text, &err), -ENOKEY);
+    assert_int_equal(search_web(&spec, "x", CLOCK_NEVER_NS, -1, &text, &err), -ENOKEY);
     assert_string_equal(err.msg, "tavily needs a key\nremedy: set TAVILY_API_KEY");
     spec.key = KEY;
     spec.base_url = "http://127.0.0.1:1";
-    assert_int_equal(search_web(&spec, " \n\t", -1, &text, &err), -EINVAL);
+    assert_int_equal(search_web(&spec, " \n\t", CLOCK_NEVER_NS, -1, &text, &err), -EINVAL);
     spec.base_url = "http://me@127.0.0.1:1";
-    assert_int_equal(search_web(&spec, "x", -1, &text, &err), -EINVAL);
+    assert_int_equal(search_web(&spec, "x", CLOCK_NEVER_NS, -1, &text, &err), -EINVAL);
     spec = (struct search_spec){ .server = search_server_by_name("searxng") };
-    assert_int_equal(search_web(&spec, "x", -1, &text, &err), -EINVAL);
+    assert_int_equal(search_web(&spec, "x", CLOCK_NEVER_NS, -1, &text, &err), -EINVAL);
     assert_non_null(strstr(err.msg, "remedy: set SEARXNG_URL"));
     spec.base_url = "file:///etc/passwd";
-    assert_int_equal(search_web(&spec, "x", -1, &text, &err), -EINVAL);
+    assert_int_equal(search_web(&spec, "x", CLOCK_NEVER_NS, -1, &text, &err), -EINVAL);
     assert_int_equal(text.len, 0);
 }
 
@@ -238,9 +239,9 @@ static void test_a_server_that_is_not_there_is_named(void **state)
 
     (void)snprintf(url, sizeof(url), "http://127.0.0.1:%u", port);
     spec.base_url = url;
-    assert_true(search_web(&spec, "x", -1, &text, &err) < 0);
+    assert_true(search_web(&spec, "x", CLOCK_NEVER_NS, -1, &text, &err) < 0);
     assert_non_null(strstr(err.msg, "searching with searxng: 127.0.0.1"));
-    assert_int_equal(search_web(&spec, "x", cancel, &text, &err), -ECANCELED);
+    assert_int_equal(search_web(&spec, "x", CLOCK_NEVER_NS, cancel, &text, &err), -ECANCELED);
 }
 
 int main(void)
