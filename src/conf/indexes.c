@@ -26,6 +26,7 @@ enum word {
     WORD_CERT,
     WORD_PROXY,
     WORD_TRUSTED,
+    WORD_DIRECT, /* npm */
     N_WORDS,
 };
 
@@ -96,7 +97,7 @@ static int pip_row(void *user, const char *section, const char *key, const char 
 
     if (!is_of_command && strcmp(section, "global") != 0)
         return 0;
-    for (enum word word = 0; word < N_WORDS; word++) {
+    for (enum word word = 0; word < N_ELEMENTS(pip_words); word++) {
         if (strcmp(key, pip_words[word].key) != 0 || (r->is_of_command[word] && !is_of_command))
             continue;
         r->is_of_command[word] |= is_of_command;
@@ -105,22 +106,31 @@ static int pip_row(void *user, const char *section, const char *key, const char 
     return 0;
 }
 
-static int read_pip(struct reading *r)
+static int read_pip_files(struct reading *r)
 {
     const char *home = environment_get(r->env, "HOME");
     const char *config = environment_get(r->env, "XDG_CONFIG_HOME");
     const char *own = environment_get(r->env, "PIP_CONFIG_FILE");
-    int result = read_file(r, "/etc/pip.conf", config_text_pip, pip_row);
+    int result;
 
+    /* Then pip reads none at all. */
+    if (own && strcmp(own, "/dev/null") == 0)
+        return 0;
+    result = read_file(r, "/etc/pip.conf", config_text_pip, pip_row);
     if (result == 0)
         result = read_below(r, home, ".pip/pip.conf", config_text_pip, pip_row);
     if (result == 0 && config && *config == '/')
         result = read_below(r, config, "pip/pip.conf", config_text_pip, pip_row);
     else if (result == 0)
         result = read_below(r, home, ".config/pip/pip.conf", config_text_pip, pip_row);
-    if (result == 0 && own)
-        result = read_file(r, own, config_text_pip, pip_row);
-    for (enum word word = 0; result == 0 && word < N_WORDS; word++) {
+    return result == 0 && own ? read_file(r, own, config_text_pip, pip_row) : result;
+}
+
+static int read_pip(struct reading *r)
+{
+    int result = read_pip_files(r);
+
+    for (enum word word = 0; result == 0 && word < N_ELEMENTS(pip_words); word++) {
         const char *value = environment_get(r->env, pip_words[word].env);
 
         if (value && *value)
@@ -135,10 +145,8 @@ static const struct {
     const char *key;
     enum word word;
 } npm_words[] = {
-    { "registry", WORD_INDEX },
-    { "cafile", WORD_CERT },
-    { "https-proxy", WORD_PROXY },
-    { "proxy", WORD_PROXY },
+    { "registry", WORD_INDEX }, { "cafile", WORD_CERT },    { "https-proxy", WORD_PROXY },
+    { "proxy", WORD_PROXY },    { "noproxy", WORD_DIRECT }, { "no-proxy", WORD_DIRECT },
 };
 
 /* "${NAME}" is the environment's, as npm has it. */
@@ -269,7 +277,9 @@ static int read_npm(struct reading *r)
     } variables[] = {
         { "npm_config_registry", WORD_INDEX },    { "NPM_CONFIG_REGISTRY", WORD_INDEX },
         { "npm_config_cafile", WORD_CERT },       { "NPM_CONFIG_CAFILE", WORD_CERT },
+        { "npm_config_proxy", WORD_PROXY },       { "NPM_CONFIG_PROXY", WORD_PROXY },
         { "npm_config_https_proxy", WORD_PROXY }, { "NPM_CONFIG_HTTPS_PROXY", WORD_PROXY },
+        { "npm_config_noproxy", WORD_DIRECT },    { "NPM_CONFIG_NOPROXY", WORD_DIRECT },
     };
     const char *more = environment_get(r->env, "NODE_EXTRA_CA_CERTS");
     int result = read_npmrcs(r, npm_row);
@@ -287,12 +297,14 @@ static int read_npm(struct reading *r)
 
 /* ---- what it comes to ----------------------------------------------------------------------- */
 
-/* The variables that both obey, unless NO_PROXY names the index. */
+/* Is the host one of those that are reached without the proxy? */
 static bool is_direct(const struct reading *r, const char *host)
 {
-    const char *list = environment_get(r->env, "NO_PROXY");
+    const char *list = r->words[WORD_DIRECT];
     size_t host_len = strlen(host);
 
+    if (!list)
+        list = environment_get(r->env, "NO_PROXY");
     if (!list)
         list = environment_get(r->env, "no_proxy");
     while (list && *list) {
@@ -314,12 +326,17 @@ static int set_proxy(struct reading *r)
     static const char *const names[] = { "HTTPS_PROXY", "https_proxy", "HTTP_PROXY",
                                          "http_proxy",  "ALL_PROXY",   "all_proxy" };
     const char *proxy = r->words[WORD_PROXY];
+    bool is_needed = false;
 
     for (size_t i = 0; !proxy && i < N_ELEMENTS(names); i++)
         proxy = environment_get(r->env, names[i]);
-    if (!proxy || !*proxy || r->index->urls[0].is_loopback || is_direct(r, r->index->urls[0].host))
-        return 0;
-    return index_set_proxy(r->index, proxy, r->err);
+    for (size_t i = 0; i < r->index->n_urls; i++) {
+        struct index_url *url = &r->index->urls[i];
+
+        url->is_direct = url->is_loopback || is_direct(r, url->host);
+        is_needed |= !url->is_direct;
+    }
+    return proxy && *proxy && is_needed ? index_set_proxy(r->index, proxy, r->err) : 0;
 }
 
 /* Addresses with blanks or newlines between them. */

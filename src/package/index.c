@@ -287,6 +287,21 @@ int index_url_in_box(const struct index_url *url, struct buf *ret)
     return buf_error(ret);
 }
 
+int index_direct_in_box(const struct package_index *index, struct buf *ret)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < index->n_urls; i++) {
+        char host[NET_NAME_MAX + 1];
+
+        if (!index->urls[i].is_direct)
+            continue;
+        host_in_box(&index->urls[i], host);
+        (void)buf_printf(ret, "%s%s", n++ ? "," : "", host);
+    }
+    return buf_error(ret);
+}
+
 static void add_rule(const struct index_url *url, struct buf *rules)
 {
     char host[NET_NAME_MAX + 1];

@@ -31,6 +31,7 @@ struct index_url {
     uint16_t port;
     bool is_loopback;     /* of this machine: a box is given a name that stands for it */
     bool has_credentials; /* in the address itself */
+    bool is_direct;       /* reached without the proxy */
 };
 
 /* The owner starts it as `= { .kind = … }` and owes an index_clear(). */
@@ -68,6 +69,9 @@ int index_use_default(struct package_index *index, struct gb_err *err);
 
 /* As a box must write it: with credentials, and with the name that stands for this machine. */
 int index_url_in_box(const struct index_url *url, struct buf *ret);
+
+/* Hosts of it, as a box must write them, that are reached without the proxy; with commas. */
+int index_direct_in_box(const struct package_index *index, struct buf *ret);
 
 /* What a box that installs may reach: the index, hosts that it is known to lead to, and `more`, the
  * operator's own (rules of egress/policy.h, or NULL).  Looks names up: a private address is allowed

@@ -186,6 +186,10 @@ static void set_proxy(struct installation *in)
         (void)index_url_in_box(&in->spec->index->proxy, next_env(in, names[i]));
         end_env(in);
     }
+    if (in->spec->index->proxy.clean) {
+        (void)index_direct_in_box(in->spec->index, next_env(in, "NO_PROXY"));
+        end_env(in);
+    }
 }
 
 /* Where pip would trust this machine it trusts the name that stands for it. */

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Indexes on 127.0.0.1 that real pip and npm install from, and packages made on the spot.
 
-An index counts what it is asked for, and can want credentials (`login`), be slow (`gate`, an event
+An index is a proxy too, in front of itself under any name.  It counts what it is asked for, and can want credentials (`login`), be slow (`gate`, an event
 that files wait for), and lie about hashes (`lies`).
 """
 import base64
@@ -83,9 +83,10 @@ class Server:
 
             def do_GET(self):
                 outer.asked.append(urllib.parse.unquote(self.path))
-                if outer.login and not outer.knows(self.headers.get("Authorization", "")):
+                word = "Proxy-Authorization" if self.path.startswith("http") else "Authorization"
+                if outer.login and not outer.knows(self.headers.get(word, "")):
                     return self.reply(401, "text/plain", b"who are you?")
-                found = outer.answer(urllib.parse.unquote(self.path))
+                found = outer.answer(urllib.parse.unquote(urllib.parse.urlsplit(self.path).path))
                 if found is None:
                     return self.reply(404, "text/plain", b"no")
                 return self.reply(200, *found)

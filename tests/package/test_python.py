@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from lib import box, indexes, pace
+from lib import box, host, indexes, pace
 
 SECRET = "hunter2-is-planted"
 USE = "import alpha; print(alpha.NAME, alpha.VERSION)"
@@ -224,6 +224,86 @@ def test_wrong_credentials_are_told_without_them(index):
     done = run("1", packages=["alpha"], env=index.env(login=f"user:{SECRET}"))
     assert done.install["failure"] == "credentials" and done.returncode == 125, done
     assert SECRET.encode() not in done.out + done.err
+
+
+def test_a_proxy_and_an_index_beside_it(index, cache):
+    """I07: what is behind the proxy goes through it, with credentials that nobody sees; what is near does not."""
+    index.login = f"user:{SECRET}"
+    index.add("alpha", needs=["beta"])
+    with indexes.PythonIndex() as near:
+        near.add("beta")
+        env = {"PIP_CONFIG_FILE": "/dev/null", "PIP_INDEX_URL": "http://packages.test/simple",
+               "PIP_TRUSTED_HOST": "packages.test", "PIP_EXTRA_INDEX_URL": near.url(),
+               "HTTP_PROXY": f"http://{index.login}@127.0.0.1:{index.port}"}
+        done = run("import alpha, beta, os; print(alpha.NAME, beta.NAME, os.environ)", packages=["alpha"], env=env)
+        assert done.stdout.startswith("alpha beta "), done
+        assert near.fetched("beta") == 1
+    assert index.asked and all(path.startswith("http://packages.test:80/") for path in index.asked), index.asked
+    assert SECRET.encode() not in done.out + done.err and "PROXY" not in done.stdout
+    assert not [path for path, data in everything(cache) if SECRET.encode() in data]
+
+
+@pytest.mark.parametrize("place_of", ["file", "variable"])
+def test_credentials_of_a_configuration_file_are_seen_by_nobody(index, cache, place, place_of):
+    """I07: also not in the arguments of any process of the host."""
+    index.login = f"user:{SECRET}"
+    index.add("alpha")
+    index.gate = threading.Event()
+    config = place.home / "own.conf"
+    config.write_text(f"[global]\nindex-url = {index.url(index.login)}\n")
+    env = {"PIP_CONFIG_FILE": str(config)} if place_of == "file" else index.env(login=index.login)
+    words = box.command("import alpha; print(open('/proc/self/environ').read())", language="python",
+                        options=["--package", "alpha"])
+    process = subprocess.Popen(words, env=box.environment(env), stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    try:
+        assert host.until(lambda: index.fetched("alpha") == 1, 30)
+        seen = host_arguments()
+        assert b"glovebox" in seen and SECRET.encode() not in seen
+    finally:
+        index.gate.set()
+        out = process.communicate(timeout=60)[0]
+    assert process.returncode == 0 and SECRET.encode() not in out, out
+    assert not [path for path, data in everything(cache) if SECRET.encode() in data]
+
+
+def host_arguments():
+    """The arguments of every process there is; one that has gone has none."""
+    seen = b""
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/cmdline", "rb") as file:
+                seen += file.read()
+        except OSError:
+            pass
+    return seen
+
+
+# ---- hostile archives ----------------------------------------------------------------------------
+
+def test_an_archive_that_leads_out_of_its_place_changes_nothing(index, cache, place):
+    """S03: paths with .. and absolute ones; the host and other layers stay as they are."""
+    marker = place.base / "escaped"
+    for more in ({"../../../../escaped": b"x"}, {f"{marker}": b"x"}):
+        index.files.clear(), index.projects.clear()
+        index.add("alpha", more=more)
+        done = run("print('ran')", packages=["alpha"], env=index.env())
+        assert not marker.exists()
+        if done.returncode:
+            assert done.install["failure"] and layers(cache) == [], done
+        for name in layers(cache):
+            assert set(os.listdir(cache / "layers" / name)) <= {"etc", "manifest.json", "tree"}
+    assert_clean(cache)
+
+
+def test_what_a_package_does_at_start_happens_in_the_box(index, place):
+    """S03: a .pth file runs code when Python starts: in boxes that asked for it, and nowhere else."""
+    marker = place.base / "escaped"
+    index.add("alpha", more={"start.pth": f"import os, sys; sys.stderr.write('pth ' + str(os.getuid())); "
+                                          f"os.path.exists({str(place.base)!r}) and open({str(marker)!r}, 'w')\n".encode()})
+    done = run("import alpha; print(alpha.NAME)", packages=["alpha"], env=index.env())
+    assert done.stdout == "alpha\n" and "pth 1000" in done.stderr, done
+    assert not marker.exists()
+    assert "pth" not in run("1", env=index.env()).stderr
 
 
 # ---- failures ------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -224,6 +225,68 @@ static void test_tokens_and_scopes_of_npm(void **state)
     free(env[1]);
 }
 
+static void test_each_index_has_the_proxy_or_not(void **state)
+{
+    char *env[] = { (char[]){ "PIP_CONFIG_FILE=/dev/null" },
+                    (char[]){ "PIP_INDEX_URL=https://far.test/simple" },
+                    (char[]){ "PIP_EXTRA_INDEX_URL=https://a.near.test/x http://127.0.0.1:8080/y" },
+                    (char[]){ "HTTPS_PROXY=http://proxy.test:3128" },
+                    (char[]){ "NO_PROXY=.near.test" },
+                    NULL };
+    char *npm[] = { (char[]){ "npm_config_registry=https://far.test/" },
+                    (char[]){ "npm_config_proxy=http://proxy.test:3128" },
+                    (char[]){ "npm_config_noproxy=far.test" },
+                    (char[]){ "npm_config_userconfig=/dev/null" }, NULL };
+    struct package_index index = { 0 };
+    cleanup_buf struct buf direct = BUF_INIT(1000);
+
+    (void)state;
+    assert_int_equal(indexes_load(PACKAGE_PYTHON, env, &index, NULL), 0);
+    assert_string_equal(index.proxy.host, "proxy.test");
+    assert_int_equal(index_direct_in_box(&index, &direct), 0);
+    assert_string_equal(direct.data, "a.near.test,127-0-0-1.address.internal");
+    index_clear(&index);
+    assert_int_equal(indexes_load(PACKAGE_NODE, npm, &index, NULL), 0);
+    assert_null(index.proxy.clean);
+    index_clear(&index);
+    npm[2] = (char[]){ "npm_config_noproxy=other.test" };
+    assert_int_equal(indexes_load(PACKAGE_NODE, npm, &index, NULL), 0);
+    assert_string_equal(index.proxy.host, "proxy.test");
+    index_clear(&index);
+}
+
+static void test_no_file_of_pips_is_read_where_the_null_device_is_named(void **state)
+{
+    char home[] = "/tmp/gb-pip-XXXXXX";
+    char path[64];
+    char home_text[80];
+    char *env[] = { home_text, NULL, NULL };
+    struct package_index index = { 0 };
+    FILE *file;
+
+    (void)state;
+    assert_non_null(mkdtemp(home));
+    (void)snprintf(home_text, sizeof(home_text), "HOME=%s", home);
+    (void)snprintf(path, sizeof(path), "%s/.pip", home);
+    assert_int_equal(mkdir(path, 0700), 0);
+    (void)snprintf(path, sizeof(path), "%s/.pip/pip.conf", home);
+    file = fopen(path, "we");
+    assert_non_null(file);
+    (void)fputs("[global]\nproxy = http://from.file:1\n", file);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(indexes_load(PACKAGE_PYTHON, env, &index, NULL), 0);
+    assert_string_equal(index.proxy.host, "from.file");
+    index_clear(&index);
+    env[1] = (char[]){ "PIP_CONFIG_FILE=/dev/null" };
+    assert_int_equal(indexes_load(PACKAGE_PYTHON, env, &index, NULL), 0);
+    assert_null(index.proxy.clean);
+    index_clear(&index);
+    assert_int_equal(unlink(path), 0);
+    *strrchr(path, '/') = '\0';
+    assert_int_equal(rmdir(path), 0);
+    assert_int_equal(rmdir(home), 0);
+}
+
 static void test_a_proxy_is_not_for_what_is_near(void **state)
 {
     char *far[] = { (char[]){ "HTTPS_PROXY=http://u:passw@proxy.example:3128" },
@@ -312,6 +375,8 @@ int main(void)
         cmocka_unit_test(test_names_that_stand_for_addresses),
         cmocka_unit_test(test_variables_beat_the_files_of_pip),
         cmocka_unit_test(test_tokens_and_scopes_of_npm),
+        cmocka_unit_test(test_each_index_has_the_proxy_or_not),
+        cmocka_unit_test(test_no_file_of_pips_is_read_where_the_null_device_is_named),
         cmocka_unit_test(test_a_proxy_is_not_for_what_is_near),
         cmocka_unit_test(test_reasons_are_told_apart),
     };
