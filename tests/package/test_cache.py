@@ -10,10 +10,10 @@ import threading
 
 import pytest
 
-from lib import box, host, place as places
+from lib import box, host, kept, pace, place as places
 from test_python import USE, assert_clean, layers, run
 
-KILLS = 60 if os.environ.get("GLOVEBOX_PROOF") else 5
+KILLS = pace.count(check=5, proof=60)
 
 
 def cache_command(*words):
@@ -22,12 +22,13 @@ def cache_command(*words):
 
 def test_parallel_requests_for_one_set_install_once(index, cache):
     index.add("alpha")
-    with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        ends = [pool.submit(run, USE, packages=["alpha"], env=index.env()) for _ in range(4)]
+    callers = pace.count(check=4, proof=20)
+    with concurrent.futures.ThreadPoolExecutor(callers) as pool:
+        ends = [pool.submit(run, USE, packages=["alpha"], env=index.env()) for _ in range(callers)]
         results = [end.result() for end in ends]
-    assert [result.stdout for result in results] == ["alpha 1.0\n"] * 4, results
+    assert [result.stdout for result in results] == ["alpha 1.0\n"] * callers, results
     assert index.fetched("alpha") == 1
-    assert sorted(result.install["cached"] for result in results) == [False, True, True, True]
+    assert sorted(result.install["cached"] for result in results) == [False] + [True] * (callers - 1)
     assert_clean(cache)
 
 
@@ -51,6 +52,66 @@ def test_an_installation_killed_at_any_moment_leaves_nothing_half(index, cache):
     assert done.stdout == "alpha 1.0\n", done
     assert_clean(cache)
     assert len(layers(cache)) == 1
+
+
+def killed(words, env, delay):
+    """Starts a command and kills it so many seconds later, if it lives as long."""
+    process = subprocess.Popen(words, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        process.wait(delay)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+
+
+@pytest.mark.serial
+@pytest.mark.parametrize("kind", ["npm", "box create"])
+def test_other_installations_killed_at_any_moment_leave_nothing_half(index, registry, cache, kind):
+    """L05, L07"""
+    files = {f"m{n}.js": "1\n" for n in range(100)}
+    registry.add("alpha", files={"index.js": "module.exports = 'alpha'\n", **files})
+    index.add("alpha", more={f"alpha/m{n}.py": b"x = 1\n" for n in range(100)})
+    env = box.environment(kept.environment({**index.env(), **registry.env()}))
+    if kind == "npm":
+        words = box.command("console.log(require('alpha'))", language="javascript", options=["--npm", "alpha"])
+        last = "tree/node_modules/alpha/m99.js"
+    else:
+        words, last = kept.words("create", "--package", "alpha"), "tree/alpha/m99.py"
+    for seed in range(pace.count(check=3, proof=30)):
+        killed(words, env, random.Random(seed).uniform(0.05, 3))
+        for name in layers(cache) if cache.exists() else ():
+            assert (cache / "layers" / name / "manifest.json").exists() and (cache / "layers" / name / last).exists()
+    for made in kept.listed():
+        assert kept.call("rm", made["id"]).returncode == 0
+    assert host.until(lambda: cache_command("prune", "--all").returncode == 0 and layers(cache) == [], 30)
+    done = run(USE, packages=["alpha"], env=index.env())
+    assert done.stdout == "alpha 1.0\n", done
+    assert_clean(cache)
+
+
+def test_whoever_waits_for_one_that_is_killed_installs_itself(index, cache):
+    """L07"""
+    index.add("alpha")
+    index.gate = threading.Event()
+    words = box.command(USE, language="python", options=["--package", "alpha"])
+    first = subprocess.Popen(words, env=box.environment(index.env()), stdout=subprocess.DEVNULL,
+                             stderr=subprocess.DEVNULL)
+    assert host.until(lambda: index.fetched("alpha") == 1, 30)
+    second = subprocess.Popen(words, env=box.environment(index.env()), stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE)
+    try:
+        first.kill()
+        first.wait()
+        assert host.until(lambda: index.fetched("alpha") == 2, 30)
+        index.gate.set()
+        out, err = second.communicate(timeout=60)
+        assert second.returncode == 0 and b"alpha 1.0" in out, (out, err)
+    finally:
+        index.gate.set()
+        if second.poll() is None:
+            second.kill()
+            second.communicate()
+    assert_clean(cache)
 
 
 @pytest.mark.serial
