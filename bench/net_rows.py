@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows about the network of a box: what a request costs through the redirect and through a port, beside the same
-request on this machine's loopback; and how fast a download is, beside the same program without a box."""
+request on this machine's loopback, both on one connection that stays open; and how fast a download is, beside the same
+program without a box."""
 import contextlib
 import json
 import os
