@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from autogen_core import CancellationToken
-from autogen_core.code_executor import CodeBlock, CodeExecutor
+from autogen_core.code_executor import CodeBlock, CodeExecutor, FunctionWithRequirements
 from checking import run_here
 from glovebox.autogen import GloveboxCodeExecutor
 
@@ -117,6 +117,67 @@ async def S3_02_options_check(here):
             assert "cobol" in str(why)
         else:
             raise AssertionError("cobol ran")
+
+
+def refused(**options):
+    try:
+        GloveboxCodeExecutor(**options)
+    except ValueError as why:
+        return str(why)
+    raise AssertionError(f"taken: {options}")
+
+
+async def S3_02_what_a_box_cannot_have_is_refused_with_the_reason_check(here):
+    for name, value in (("container_name", "mine"), ("extra_volumes", {"/a": {"bind": "/b"}}),
+                        ("extra_hosts", {"a": "1.2.3.4"}), ("device_requests", [object()]),
+                        ("auto_remove", False), ("stop_container", False)):
+        assert refused(**{name: value}).startswith(f"{name}: "), name
+    assert refused(work_dir=here / "a", bind_dir=here / "b").startswith("bind_dir: ")
+    assert "identifier" in refused(functions_module="no-name")
+    for nothing in ({"container_name": None}, {"extra_volumes": {}}, {"device_requests": None}):
+        GloveboxCodeExecutor(**nothing)
+    assert GloveboxCodeExecutor(bind_dir=here / "a").work_dir == here / "a"
+
+
+def greet(name: str) -> str:
+    """Says it."""
+    return f"hello {name}"
+
+
+async def S3_02_functions_are_there_to_be_imported_check(here):
+    wanting = FunctionWithRequirements.from_callable(greet, ["no-such-package-here"])
+    async with GloveboxCodeExecutor(functions=[greet], functions_module="kit") as executor:
+        assert executor.functions_module == "kit"
+        result = await execute(executor, ("python", "from kit import greet\nprint(greet('you'))"))
+        assert (result.exit_code, result.output) == (0, "hello you\n"), result
+    assert GloveboxCodeExecutor(functions=[wanting], packages=["a"])._run_options()["packages"] == [
+        "a", "no-such-package-here"]
+
+
+async def S3_06_network_and_packages_are_the_callers_check(here):
+    told = GloveboxCodeExecutor(net="a.test:80", packages=["x==1"], auto_packages=True).dump_component()
+    assert told.config["net"] == "a.test:80" and told.config["packages"] == ["x==1"]
+    assert told.config["auto_packages"] is True
+    walls = []
+    for options in ({"net": "a.test:80"}, {}):
+        async with GloveboxCodeExecutor(**options) as executor:
+            result = await execute(executor, ("python", "print(1)"))
+            walls.append(result.results[0].receipt.walls["net"])
+    assert walls[0] in ("transparent", "proxy") and walls[1] == "none", walls
+
+
+async def S3_04_the_limit_of_cpu_time_is_a_timeout_too_check(here):
+    async with GloveboxCodeExecutor(cpu_time=1) as executor:
+        result = await execute(executor, ("python", "print('x', flush=True)\nwhile True: pass"))
+    assert (result.results[0].verdict, result.exit_code, result.output) == (
+        "cpu", 124, "x\n\n Timeout"), result
+
+
+async def S3_03_powershell_is_told_to_be_missing_check(here):
+    async with GloveboxCodeExecutor() as executor:
+        for language in ("pwsh", "powershell", "ps1"):
+            result = await execute(executor, (language, "Write-Output hello"))
+            assert result.exit_code == 127 and "pwsh" in result.output and "not found" in result.output, result
 
 
 async def S3_02_an_executor_can_be_written_down_and_loaded_check(here):

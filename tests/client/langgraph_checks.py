@@ -3,7 +3,9 @@
 test_langgraph.py.  GLOVEBOX_MODEL names the script that answers."""
 import asyncio
 import contextlib
+import json
 import os
+import shutil
 import time
 from pathlib import Path
 
@@ -11,7 +13,7 @@ import scripts
 from checking import run_here
 from glovebox import graph
 from glovebox.graph import make_graph
-from glovebox.langchain import code_tool, describe, task_tool
+from glovebox.langchain import adde_tools, code_tool, describe, task_tool
 from langchain_core.messages import AIMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, MessagesState, StateGraph
@@ -49,6 +51,39 @@ def a_tool_tells_the_model_how_a_program_ended_check(here):
     assert message.content == "verdict: nonzero\nexit code: 3\nstdout:\nx\n", message
     assert message.artifact.exit_code == 3
     assert "hint: " in tool.invoke({"code": "while True: pass"})
+
+
+def a_model_is_told_what_its_program_has_check(here):
+    def told(**options):
+        return code_tool(**options).args["code"]["description"]
+
+    assert told() == "The whole program. It has no network and it starts with no files."
+    assert "may use the network and" in told(net="full") and "may reach a.test:80 and" in told(net="a.test:80")
+    assert "finds the files a, b" in told(files={"b": "1", "a": "2"})
+    assert "the caller's files" in told(workspace=here) and "Installed: x==1." in told(packages=["x==1"])
+
+
+def S2_30_the_tools_of_adde_are_tools_of_a_model_check(here):
+    tools = {tool.name: tool for tool in adde_tools()}
+    assert len(tools) == 11 and all(name.startswith("adde_") for name in tools)
+    assert all(tool.description and "bin_path" not in tool.args for tool in tools.values())
+    made = json.loads(tools["adde_create_runtime_env"].invoke({"image": "host"}))
+    box = {"container_id": made["container_id"]}
+    ran = tools["adde_execute_code_block"].invoke(
+        {**box, "filename": "main.sh", "code_content": "echo $((6 * 7))"})
+    assert json.loads(ran)["log"]["stdout"] == "42\n", ran
+    assert json.loads(tools["adde_get_container_logs"].invoke(box))["log"]["stdout"] == "42\n"
+    assert json.loads(tools["adde_cleanup_env"].invoke(box)) == {"ok": True}
+    shutil.rmtree(made["workspace"])  # it has a file, so it stays
+    assert box["container_id"] in tools["adde_execute_code_block"].invoke(
+        {**box, "filename": "main.sh", "code_content": ""})
+    assert [tool.name for tool in adde_tools(["pull_image"])] == ["adde_pull_image"]
+    try:
+        adde_tools(["format_disk"])
+    except ValueError as why:
+        assert "format_disk" in str(why)
+    else:
+        raise AssertionError("taken")
 
 
 def what_a_model_asks_wrongly_is_told_to_it_check(here):

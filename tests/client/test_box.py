@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """glovebox.Box: boxes that live on."""
 import asyncio
+import socket
+import urllib.request
 
 import glovebox
 import pytest
@@ -90,3 +92,16 @@ def test_asyncio_runs_several_at_once_and_cancels_them():
                 await asyncio.sleep(0.02)
     asyncio.run(asyncio.wait_for(body(), 60))
     assert glovebox.list_boxes() == []
+
+
+def test_a_box_has_the_network_and_the_ports_that_it_is_given(desk):
+    serve = "import http.server as h\nh.test(h.SimpleHTTPRequestHandler, port=8000)"
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with glovebox.Box.create(net="a.test:80", ports=[f"127.0.0.1:{port}:8000"], ttl=120) as box:
+        assert box.run("print(1)").receipt.walls["net"] in ("transparent", "proxy")
+        with box.stream(serve) as stream:
+            assert b"Serving" in next(stream).data
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=30) as got:
+                assert got.status == 200

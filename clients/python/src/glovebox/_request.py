@@ -214,10 +214,12 @@ class CreateOptions(BoxOptions, total=False):
     output_max: Size
     packages: Sequence[str]
     npm: Sequence[str]
+    net: str
+    ports: Sequence[str]  # "[IP:]HOST:BOX"
 
 
 NOT_WORDS = ("argv", "args", "files", "out", "stdin", "env", "toolchains", "packages", "npm", "auto_packages",
-             "base64", "binary", "cwd")
+             "base64", "ports", "binary", "cwd")
 
 
 def check_names(options: Mapping[str, object], known: type) -> None:

@@ -71,6 +71,7 @@ def create_words(options: "_request.CreateOptions") -> List[str]:
     words += _request.option_words({name: value for name, value in options.items()
                                     if name not in _request.NOT_WORDS})
     words += _request.toolchain_words(options) + _request.package_words(options)
+    words += [f"--port={port}" for port in options.get("ports") or ()]
     _request.check_words(words)
     return words
 

@@ -9,11 +9,14 @@ the message's artifact.
 """
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Optional, Sequence, Tuple
+import inspect
+import json
+import typing
+from typing import TYPE_CHECKING, Any, Callable, List, Mapping, Optional, Sequence, Tuple, Type
 
 try:
     from langchain_core.tools import StructuredTool, ToolException
-    from pydantic import BaseModel, Field
+    from pydantic import BaseModel, Field, create_model
 except ImportError as missing:
     raise ImportError("glovebox.langchain needs the package langchain-core") from missing
 
@@ -33,7 +36,7 @@ SHOWN_CHARS = 8000
 
 
 class CodeInput(BaseModel):
-    code: str = Field(description="The whole program. It has no network and starts with no files.")
+    code: str = Field(description="The whole program.")
     language: str = Field(default="python", description="Language of the code.")
     stdin: Optional[str] = Field(default=None, description="What the program reads.")
 
@@ -75,6 +78,20 @@ def describe_task(task: TaskResult) -> str:
     return "\n".join(said + [f"{file.path}:\n{shown(file.text)}" for file in task.files])
 
 
+def code_input(options: Mapping[str, Any]) -> Type[BaseModel]:
+    """What a model is told of its program: of the network and the files that the caller gives it."""
+    net = options.get("net") or "none"
+    reach = {"none": "It has no network", "full": "It may use the network"}.get(
+        net, f"Of the network it may reach {net}")
+    found = sorted(options.get("files") or ())
+    files = "finds the caller's files in its directory" if options.get("workspace") else \
+        f"finds the files {', '.join(found)}" if found else "starts with no files"
+    told = f"The whole program. {reach} and it {files}."
+    if options.get("packages"):
+        told += f" Installed: {', '.join(options['packages'])}."
+    return create_model("CodeInput", __base__=CodeInput, code=(str, Field(description=told)))
+
+
 def code_tool(*, name: str = "run_code", languages: Optional[Sequence[str]] = None,
               **options: "Unpack[_request.ExecOptions]") -> StructuredTool:
     """Runs code in a box of its own; options are those of glovebox.exec().  `languages` are those
@@ -104,7 +121,7 @@ def code_tool(*, name: str = "run_code", languages: Optional[Sequence[str]] = No
 
     some = f" Languages: {', '.join(languages)}." if languages is not None else ""
     return StructuredTool.from_function(
-        func=run, coroutine=arun, name=name, args_schema=CodeInput,
+        func=run, coroutine=arun, name=name, args_schema=code_input(options),
         description="Runs a program in a sealed box and tells its output and how it ended." + some,
         response_format="content_and_artifact", handle_tool_error=True)
 
@@ -138,3 +155,33 @@ def task_tool(*, name: str = "write_code",
         description="Has code written for a task and tested in sealed boxes; tells the outcome, the "
                     "answer or the files.",
         response_format="content_and_artifact", handle_tool_error=True)
+
+
+def _adde_tool(function: Callable[..., Any], bin_path: Optional[str]) -> StructuredTool:
+    """One function of adde; where the command is stays the caller's."""
+    kinds = typing.get_type_hints(function)
+    fields: Any = {
+        name: (kinds[name], ... if parameter.default is parameter.empty else parameter.default)
+        for name, parameter in inspect.signature(function).parameters.items() if name != "bin_path"}
+
+    def run(**request: Any) -> str:
+        try:
+            return json.dumps(function(**request, bin_path=bin_path))
+        except (RuntimeError, ValueError, OSError) as why:
+            raise ToolException(str(why)) from why
+
+    return StructuredTool.from_function(
+        func=run, name=f"adde_{function.__name__}", description=inspect.getdoc(function),
+        args_schema=create_model(f"adde_{function.__name__}", **fields), handle_tool_error=True)
+
+
+def adde_tools(names: Optional[Sequence[str]] = None, *,
+               bin_path: Optional[str] = None) -> List[StructuredTool]:
+    """The tools of the module adde for a model, `adde_create_runtime_env` and so on: all eleven, or those
+    of the names.  An answer is the tool's JSON.  The model chooses images, networks and what is deleted:
+    give it those tools that it needs."""
+    import adde
+    for name in names or ():
+        if name not in adde.__all__:
+            raise ValueError(f"no tool '{name}'; there are: {', '.join(adde.__all__)}")
+    return [_adde_tool(getattr(adde, name), bin_path) for name in names or adde.__all__]
