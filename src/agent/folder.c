@@ -8,6 +8,7 @@
 #include <fts.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,6 +38,7 @@ struct folder {
     int transcript;       /* -1: not opened yet */
     uint64_t told;        /* where the next line goes */
     bool is_anew;         /* behind that nothing stands any more */
+    atomic_int failure;   /* of the first write that failed */
 };
 
 /* ---- the directory -------------------------------------------------------------------------- */
@@ -66,6 +68,20 @@ void folder_close(struct folder **folder)
     free((*folder)->path);
     free(*folder);
     *folder = NULL;
+}
+
+static int keep_failure(struct folder *folder, int r)
+{
+    int none = 0;
+
+    if (r < 0)
+        (void)atomic_compare_exchange_strong(&folder->failure, &none, r);
+    return r;
+}
+
+int folder_failure(struct folder *folder)
+{
+    return atomic_load(&folder->failure);
 }
 
 const char *folder_path(const struct folder *folder)
@@ -264,8 +280,8 @@ int folder_open(const char *path, struct folder **ret, struct gb_err *err)
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
-static int put_file(struct folder *folder, const char *path, const void *bytes, size_t len,
-                    struct gb_err *err)
+static int write_file(struct folder *folder, const char *path, const void *bytes, size_t len,
+                      struct gb_err *err)
 {
     struct save save;
     int r;
@@ -282,6 +298,12 @@ static int put_file(struct folder *folder, const char *path, const void *bytes, 
         return 0;
     save_abort(&save);
     return gb_wrap(err, r, "the run's folder '%s'", folder->path);
+}
+
+static int put_file(struct folder *folder, const char *path, const void *bytes, size_t len,
+                    struct gb_err *err)
+{
+    return keep_failure(folder, write_file(folder, path, bytes, len, err));
 }
 
 #define AGENT_NAME_MAX 32
@@ -495,7 +517,7 @@ int folder_tell(struct folder *folder, const char *line, size_t len, struct gb_e
     if (len == 0 || memchr(line, '\n', len) != line + len - 1)
         return gb_fail(err, -EINVAL, GB_BLAME_BUG, "what is told is one line");
     (void)pthread_mutex_lock(&folder->lock);
-    r = tell(folder, line, len, err);
+    r = keep_failure(folder, tell(folder, line, len, err));
     (void)pthread_mutex_unlock(&folder->lock);
     return r;
 }

@@ -57,6 +57,9 @@ void folder_close(struct folder **folder);
 /* Absolute. */
 const char *folder_path(const struct folder *folder);
 
+/* How the first write failed that did; 0: none.  Any thread. */
+int folder_failure(struct folder *folder);
+
 /* One iteration: number from 1 on; agent [a-z0-9_-], at most 32 characters. */
 struct folder_step {
     unsigned number;

@@ -53,6 +53,7 @@ void task_tell(struct task *task, const struct agent_event *event)
 {
     const struct agent_listener *listener = &task->spec->listener;
     struct agent_event told = *event;
+    int lost;
 
     /* Whatever is told before the first new effect was told in a life before. */
     told.is_remembered = event->is_remembered || journal_only_recalled(task->spec->journal);
@@ -61,7 +62,11 @@ void task_tell(struct task *task, const struct agent_event *event)
         transcribe(task, event);
     if (listener->hear)
         listener->hear(listener->user, &told);
+    lost = task->spec->folder && !task->has_lost ? folder_failure(task->spec->folder) : 0;
+    task->has_lost |= lost < 0;
     (void)pthread_mutex_unlock(&task->lock);
+    if (lost < 0)
+        task_note(task, "not everything is in the task's folder: %s", strerror(-lost));
 }
 
 void task_note(struct task *task, const char *fmt, ...)

@@ -38,6 +38,7 @@ struct task {
     const struct agent_spec *spec;
     struct agent_outcome *out;
     struct redactor *redactor;
+    bool has_lost;        /* something could not be written to the folder, and that was said */
     pthread_mutex_t lock; /* events come from the judge's threads too */
 
     struct model_facts models[N_ROLES];

@@ -308,3 +308,20 @@ def test_a_full_disk_loses_nothing(place):
         assert agent.run("--resume", task_id).document["outcome"] == "passed"
     finally:
         subprocess.run(["umount", str(small)], check=True)
+
+
+def test_a_folder_that_is_full_is_told_once_and_the_task_ends(place):
+    """Its files are for people: the task does without them, but not without a word."""
+    runs = place.base / "full"
+    runs.mkdir()
+    mount = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8k", "none", str(runs)], capture_output=True)
+    if mount.returncode != 0:
+        pytest.fail(f"no tmpfs: {mount.stderr}")
+    try:
+        agent = Agent(place, TASKS["program"][0]())
+        done = agent.call("--jsonl", "--runs-dir", str(runs), "--out", "out", task.TASK)
+        notes = [e["text"] for e in done.events if e["event"] == "note" and "in the task's folder" in e["text"]]
+        assert len(notes) == 1 and "No space left" in notes[0], done
+        assert done.document["outcome"] == "passed"
+    finally:
+        subprocess.run(["umount", str(runs)], check=True)
