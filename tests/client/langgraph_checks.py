@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import scripts
+from lib import indexes
 from checking import run_here
 from glovebox import graph
 from glovebox.graph import make_graph
@@ -156,6 +157,16 @@ def S0_05_nodes_follow_the_task_check(here):
     assert nodes == ["analyse", "generate", "dependencies", "execute", "debug", "generate",
                      "dependencies", "execute", "deliver"], nodes
     assert events[0] == "begin" and events[-1] == "result", events
+
+
+def S0_09_the_state_has_the_packages_that_were_installed_check(here):
+    with indexes.PythonIndex() as index:
+        index.add("halves", text="def half(number):\n    return number // 2\n")
+        os.environ.update(index.env(), GLOVEBOX_CACHE_DIR=str(Path(here) / "cache"))
+        model(scripts.answer_rules("import halves\nprint(halves.half(84))\n"))
+        done = make_graph().invoke({"task": "half of 84"})
+        assert done["answer"] == "42", done
+        assert [(package["name"], package["version"]) for package in done["packages"]] == [("halves", "1.0")]
 
 
 def a_task_may_come_as_a_message_and_a_thread_goes_on_check(here):

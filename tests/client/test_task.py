@@ -9,7 +9,7 @@ import glovebox
 import pytest
 import scripts
 from glovebox import aio, events, hybrid
-from lib import host, pace
+from lib import host, indexes, pace
 from lib import ledger as books
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -97,6 +97,38 @@ def test_an_answer_that_looks_like_an_option_is_an_answer(model):
     model([scripts.rule(scripts.plan(action="finish", answer="seen"), system="You plan", when="--json"),
            scripts.rule(scripts.plan(action="human", question="Which?"), system="You plan")])
     assert glovebox.answer(glovebox.run("ask me").id, "--json").answer == "seen"
+
+
+@pytest.fixture
+def index(desk, monkeypatch):
+    """An index that has the package `halves`, and a cache of its own."""
+    with indexes.PythonIndex() as server:
+        server.add("halves", text="def half(number):\n    return number // 2\n")
+        for name, value in {**server.env(), "GLOVEBOX_CACHE_DIR": str(desk.base / "cache")}.items():
+            monkeypatch.setenv(name, value)
+        yield server
+
+
+def test_packages_are_installed_and_told(model, index):
+    model(scripts.answer_rules("import halves\nprint(halves.half(84))\n"))
+    stream = glovebox.run_stream("half of 84", install=False, packages=["halves"])
+    told = [event for event in stream if isinstance(event, events.Packages)]
+    assert stream.result.answer == "42" and told[0].failed is None
+    assert [package["name"] for package in told[0].packages] == ["halves"]
+    assert stream.result.dependencies["packages"] == told[0].packages
+    index.close()
+    assert glovebox.run("half of 84").dependencies["install"]["cached"] is True
+
+
+def test_a_network_is_granted_or_refused(model):
+    planned = scripts.plan(action="code", contract={"kind": "answer", "language": "python", "summary": "one",
+                                                    "files": ["main.py"], "hosts": ["example.org"]})
+    model([scripts.rule(planned, system="You plan"), *scripts.answer_rules("print(1)\n")])
+    granted = glovebox.run("one", net="example.org:443,example.org").network
+    assert granted == {"granted": ["example.org:443", "example.org"], "refused": []}
+    stream = glovebox.run_stream("one", net="none")
+    told = [event for event in stream if isinstance(event, events.Network)]
+    assert told[0].refused == stream.result.network["refused"] and told[0].refused[0]["host"] == "example.org"
 
 
 def test_files_reach_the_task(model):

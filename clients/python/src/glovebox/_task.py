@@ -14,6 +14,7 @@ from typing import (
     List,
     Mapping,
     Optional,
+    Sequence,
     TypedDict,
 )
 
@@ -37,6 +38,10 @@ class RunOptions(BoxOptions, total=False):
 
     files: Mapping[str, Contents]
     language: str
+    net: str
+    packages: Sequence[str]
+    npm: Sequence[str]
+    install: bool
     out: StrPath
     force: bool
     model: str
@@ -65,7 +70,7 @@ class AnswerOptions(TypedDict, total=False):
     cwd: Optional[StrPath]
 
 
-NOT_WORDS = ("files", "force", "toolchains", "binary", "cwd")
+NOT_WORDS = ("files", "force", "toolchains", "packages", "npm", "install", "binary", "cwd")
 
 
 def _words(command: List[str], options: Mapping[str, Any], shelf: _request.Shelf) -> List[str]:
@@ -74,6 +79,9 @@ def _words(command: List[str], options: Mapping[str, Any], shelf: _request.Shelf
                                     if name not in NOT_WORDS})
     words += ["--force"] if options.get("force") else []
     words += _request.toolchain_words(options)
+    words += _request.package_words(options)
+    if options.get("install") is not None:
+        words.append(f"--install={'yes' if options['install'] else 'no'}")
     return words + _request.file_words(options.get("files"), shelf)
 
 
@@ -216,6 +224,9 @@ def run(task: str, **options: "Unpack[RunOptions]") -> TaskResult:
 
     files           {path in every box: contents, or a Path of this machine}
     language        that it must be written in
+    net             what the program may reach when it is run at the end: "example.org:443"
+    packages, npm   names with versions that every box has
+    install         False: what contract and code want besides is not installed
     out, force      a directory that gets code and tests; may files there be replaced
     model, base_url, effort, candidates, ask, max_steps, max_attempts, max_tokens, max_cost,
     max_time, runs_dir, record

@@ -47,6 +47,7 @@ class Contract:
     examples: List[Any] = d.key(d.many(d.anything), [])
     packages: List[Any] = d.key(d.many(d.anything), [])
     hosts: List[Any] = d.key(d.many(d.anything), [])
+    run: List[str] = d.key(d.many(d.text), [])
     assumptions: List[str] = d.key(d.many(d.text), [])
 
 
@@ -95,6 +96,8 @@ class TaskResult:
     spent: Spent = d.key(d.record(Spent))
     run_failed: Optional[str] = d.key(d.optional(d.text), None)
     used_up: Optional[str] = d.key(d.optional(d.text), None)
+    network: Optional[Dict[str, Any]] = d.key(d.optional(d.mapping), None)
+    dependencies: Optional[Dict[str, Any]] = d.key(d.optional(d.mapping), None)
     document: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -141,6 +144,25 @@ class Agreed(Event):
     """contract"""
 
     contract: Optional[Contract] = d.key(d.optional(d.record(Contract)), None)
+
+
+@dataclass(frozen=True)
+class Network(Event):
+    """network: what the run at the end may reach, and which hosts were refused"""
+
+    text: str = d.key(d.text, "")
+    granted: List[str] = d.key(d.many(d.text), [])
+    refused: List[Dict[str, Any]] = d.key(d.many(d.mapping), [])
+
+
+@dataclass(frozen=True)
+class Packages(Event):
+    """packages: what boxes have from now on; `failed` says what could not be installed, and why"""
+
+    text: str = d.key(d.text, "")
+    packages: Optional[List[Any]] = d.key(d.optional(d.many(d.anything)), None)
+    install: Optional[Dict[str, Any]] = d.key(d.optional(d.mapping), None)
+    failed: Optional[Dict[str, Any]] = d.key(d.optional(d.mapping), None)
 
 
 @dataclass(frozen=True)
@@ -201,8 +223,10 @@ class Failed(Event):
 
 KINDS: Dict[str, Type[Event]] = {
     **dict.fromkeys(("begin", "step", "attempt", "ask", "text", "reasoning", "again", "answered",
-                     "matrix", "search", "question", "output", "note", "end"), Told),
+                     "matrix", "search", "question", "output", "note", "end", "installing"), Told),
     "contract": Agreed,
+    "network": Network,
+    "packages": Packages,
     "tests": TestList,
     "code": Code,
     "test": TestEnd,

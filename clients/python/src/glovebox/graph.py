@@ -78,8 +78,10 @@ OPENS: Dict[str, Callable[[Any], str]] = {
 }
 
 
-FOLLOWING = ("analyse", "generate", "execute")
-OPENED = ["analyse", "generate", "dependencies", "debug", "deliver", "human"]
+FOLLOWING = ("analyse", "generate", "dependencies", "execute")
+OPENED = ["analyse", "generate", "dependencies", "execute", "debug", "deliver", "human"]
+# What is told while packages are installed; whatever comes next is of the run.
+INSTALLING = ("code", "installing", "note")
 
 
 # ---- streams between two nodes -------------------------------------------------------------------
@@ -165,6 +167,9 @@ class _Part:
         if opened != self.node:
             self.is_over = True
             self.update["next"] = opened
+        elif self.node == "dependencies" and event.event not in INSTALLING:
+            self.is_over = True
+            self.update["next"] = "execute"
         if event.event == "begin":
             self.update["running"] = {"id": raw["name"], "task": _text_of(self.state)}
 
@@ -181,6 +186,7 @@ def _take_document(update: Dict[str, Any], raw: Any) -> None:
 
 TAKEN: Dict[str, Callable[[Dict[str, Any], Any], None]] = {
     "contract": lambda update, raw: update.update(contract=raw["contract"]),
+    "packages": lambda update, raw: update.update(packages=raw["packages"] or []),
     "code": lambda update, raw: update.update(files=raw["files"]),
     "report": lambda update, raw: update.update(report=raw["report"]),
     "attempt": lambda update, raw: update.update(diagnosis=raw["text"] or None),
@@ -242,12 +248,6 @@ def _follow(node: str, options: RunOptions) -> Any:
     return RunnableLambda(follow, afunc=afollow, name=node)
 
 
-def _dependencies(state: State) -> State:
-    """What the contract names.  A box has no network: what it has not, the code must do without,
-    and a missing module is found by the run."""
-    return {"packages": (state.get("contract") or {}).get("packages") or []}
-
-
 def _debug(state: State) -> State:
     """Why the code is written once more; the agent of glovebox tells it to the model."""
     return {"attempts": [*(state.get("attempts") or []), state.get("diagnosis") or ""]}
@@ -299,14 +299,12 @@ def make_graph(*, checkpointer: Any = None, **options: Any) -> Any:
     graph = StateGraph(State)
     for node in FOLLOWING:
         graph.add_node(node, _follow(node, given))
-    graph.add_node("dependencies", _dependencies)
     graph.add_node("debug", _debug)
     graph.add_node("human", _human(given))
     graph.add_node("deliver", _deliver)
     graph.add_edge(START, "analyse")
     for node in FOLLOWING:
         graph.add_conditional_edges(node, _route, OPENED)
-    graph.add_edge("dependencies", "execute")
     graph.add_edge("debug", "generate")
     graph.add_edge("human", "analyse")
     graph.add_edge("deliver", END)
