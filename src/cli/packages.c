@@ -41,7 +41,7 @@ static void draw(struct packages_show *t, const char *line)
     if (t->drawn_ns && now - t->drawn_ns < DRAW_EVERY)
         return;
     t->drawn_ns = now;
-    (void)buf_puts(&text, "installing ");
+    (void)buf_printf(&text, "%s ", t->word);
     put_names(t->set, &text);
     (void)buf_printf(&text, " … %llu s", (unsigned long long)((now - t->begun_ns) / NS_PER_TICK));
     if (*line) {
@@ -52,22 +52,34 @@ static void draw(struct packages_show *t, const char *line)
         live_draw(&t->live, &text);
 }
 
-static void on_begin(void *user, const struct package_set *set)
+/* The first that is known of a set, with a word for what is done about it. */
+static void show(struct packages_show *t, const char *word, const struct package_set *set)
 {
-    struct packages_show *t = user;
     cleanup_buf struct buf text = BUF_INIT(LOG_MAX);
 
+    t->word = word;
     t->set = set;
     t->begun_ns = clock_now_ns();
+    t->drawn_ns = 0;
     if (t->is_tty) {
         draw(t, "");
         return;
     }
-    (void)buf_puts(&text, "glovebox: installing ");
-    put_names(t->set, &text);
+    (void)buf_printf(&text, "glovebox: %s ", word);
+    put_names(set, &text);
     (void)buf_putc(&text, '\n');
     if (buf_error(&text) == 0)
         (void)fd_write_full(STDERR_FILENO, text.data, text.len);
+}
+
+static void on_wait(void *user, const struct package_set *set)
+{
+    show(user, "waiting for another that installs", set);
+}
+
+static void on_begin(void *user, const struct package_set *set)
+{
+    show(user, "installing", set);
 }
 
 static void on_line(void *user, const char *line)
@@ -88,7 +100,11 @@ static void on_end(void *user)
 void packages_show_init(struct packages_show *show)
 {
     *show = (struct packages_show){
-        .watch = { .begin = on_begin, .line = on_line, .end = on_end, .user = show },
+        .watch = { .wait = on_wait,
+                   .begin = on_begin,
+                   .line = on_line,
+                   .end = on_end,
+                   .user = show },
         .is_tty = isatty(STDERR_FILENO),
         .live = { .fd = STDERR_FILENO },
     };

@@ -17,6 +17,7 @@ struct run_packages;
 struct packages_show {
     struct packages_watch watch; /* for packages_open() */
     const struct package_set *set;
+    const char *word; /* what is done about it */
     bool is_tty;
     struct live live;
     uint64_t begun_ns;

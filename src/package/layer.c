@@ -313,6 +313,19 @@ static int find(const struct cache *cache, const char *key, const struct buf *ba
     return 0;
 }
 
+/* Whoever has to wait for another's installation is told so, once for each lock. */
+static int lock(const struct layer_order *order, const struct cache *cache, const char *key,
+                enum cache_lock how, struct gb_err *err)
+{
+    int fd = cache_lock(cache, key, how, false, -1, NULL);
+
+    if (fd >= 0)
+        return fd;
+    if (fd == -EBUSY && order->wait)
+        order->wait(order->user);
+    return cache_lock(cache, key, how, true, order->cancel_fd, err);
+}
+
 /* Alone with the key; perhaps another was quicker. */
 static int make_alone(const struct layer_order *order, const struct cache *cache, const char *key,
                       const struct buf *basis, struct layer *layer, struct gb_err *err)
@@ -320,7 +333,7 @@ static int make_alone(const struct layer_order *order, const struct cache *cache
     int r;
 
     drop_fd(&layer->lock_fd);
-    layer->lock_fd = cache_lock(cache, key, CACHE_ALONE, true, order->cancel_fd, err);
+    layer->lock_fd = lock(order, cache, key, CACHE_ALONE, err);
     if (layer->lock_fd < 0)
         return layer->lock_fd;
     r = find(cache, key, basis, layer, err);
@@ -342,7 +355,7 @@ static int use(const struct layer_order *order, const struct cache *cache, const
         int r;
 
         drop_fd(&layer->lock_fd);
-        layer->lock_fd = cache_lock(cache, key, CACHE_SHARED, true, order->cancel_fd, err);
+        layer->lock_fd = lock(order, cache, key, CACHE_SHARED, err);
         if (layer->lock_fd < 0)
             return layer->lock_fd;
         r = find(cache, key, basis, layer, err);

@@ -32,6 +32,7 @@ struct layer_order {
     const struct package_index *index;
     const char *hosts; /* what installers may reach besides; NULL */
     int cancel_fd;
+    void (*wait)(void *user);                   /* another is at it; may be NULL */
     void (*begin)(void *user);                  /* it has to be installed; may be NULL */
     void (*line)(void *user, const char *line); /* of the installer; may be NULL */
     void *user;

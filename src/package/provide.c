@@ -45,8 +45,19 @@ static int tell(const struct layer *layer, struct run_packages *told, struct gb_
 struct showing {
     const struct packages_watch *watch; /* may be NULL */
     const struct package_set *set;
+    bool has_waited;
     bool has_begun;
 };
+
+/* Told once, however many locks there are on the way. */
+static void on_wait(void *user)
+{
+    struct showing *showing = user;
+
+    if (!showing->has_waited && showing->watch && showing->watch->wait)
+        showing->watch->wait(showing->watch->user, showing->set);
+    showing->has_waited = true;
+}
 
 static void on_begin(void *user)
 {
@@ -79,13 +90,14 @@ static int open_layer(const struct packages_order *order, const struct package_s
         .index = &host->indexes[set->kind],
         .hosts = host->hosts,
         .cancel_fd = order->cancel_fd,
+        .wait = on_wait,
         .begin = on_begin,
         .line = on_line,
         .user = &showing,
     };
     int r = layer_open(&wanted, layer, err);
 
-    if (showing.has_begun && order->watch && order->watch->end)
+    if ((showing.has_begun || showing.has_waited) && order->watch && order->watch->end)
         order->watch->end(order->watch->user);
     if (r < 0) {
         told->is_cached = false;

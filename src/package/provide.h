@@ -46,9 +46,10 @@ void packages_close(struct packages *packages);
 
 /* Who wants to see an installation; any function may be NULL.  The set lives during the call. */
 struct packages_watch {
+    void (*wait)(void *user, const struct package_set *set);  /* another installs it */
     void (*begin)(void *user, const struct package_set *set); /* it has to be installed */
     void (*line)(void *user, const char *line);               /* of the installer, masked */
-    void (*end)(void *user);                                  /* behind each begin */
+    void (*end)(void *user);                                  /* behind wait and begin */
     void *user;
 };
 

@@ -4,6 +4,7 @@ import concurrent.futures
 import json
 import os
 import random
+import select
 import signal
 import subprocess
 import threading
@@ -90,22 +91,26 @@ def test_other_installations_killed_at_any_moment_leave_nothing_half(index, regi
 
 
 def test_whoever_waits_for_one_that_is_killed_installs_itself(index, cache):
-    """L07"""
+    """L07; and says both."""
     index.add("alpha")
     index.gate = threading.Event()
     words = box.command(USE, language="python", options=["--package", "alpha"])
     first = subprocess.Popen(words, env=box.environment(index.env()), stdout=subprocess.DEVNULL,
                              stderr=subprocess.DEVNULL)
     assert host.until(lambda: index.fetched("alpha") == 1, 30)
+    words = box.command(USE, language="python", options=["--package", "alpha"], as_json=False)
     second = subprocess.Popen(words, env=box.environment(index.env()), stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE)
     try:
+        assert select.select([second.stderr], [], [], 30)[0]
         first.kill()
         first.wait()
         assert host.until(lambda: index.fetched("alpha") == 2, 30)
         index.gate.set()
         out, err = second.communicate(timeout=60)
         assert second.returncode == 0 and b"alpha 1.0" in out, (out, err)
+        assert err.splitlines() == [b"glovebox: waiting for another that installs alpha",
+                                    b"glovebox: installing alpha"]
     finally:
         index.gate.set()
         if second.poll() is None:
