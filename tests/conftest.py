@@ -52,18 +52,18 @@ def _user_exists(name):
     return False
 
 
-@pytest.fixture(scope="session")
-def ordinary_user():
-    """A fresh user with subordinate ids, for whom root has delegated groups; gone afterwards."""
-    name = f"gbtest{os.getpid()}"
+@contextlib.contextmanager
+def made_user(name, n_ids):
+    """A fresh user with so many subordinate ids, for whom root has delegated groups; gone afterwards."""
     first = 0x30000000 + (os.getpid() % 4096) * 0x10000
     base = tempfile.mkdtemp(prefix="gbtest-home-", dir="/var/tmp")
     os.chmod(base, 0o755)
     subprocess.run(["useradd", "--no-create-home", "--home-dir", base, "--no-user-group",
-                    "--gid", "nogroup", "--shell", "/bin/sh", name], check=True)
+                    "--gid", "nogroup", "--shell", "/bin/sh", "-K", "SUB_UID_COUNT=0", "-K",
+                    "SUB_GID_COUNT=0", name], check=True)
     try:
         for kind in ("uids", "gids"):
-            subprocess.run(["usermod", f"--add-sub{kind}", f"{first}-{first + 0xffff}", name],
+            subprocess.run(["usermod", f"--add-sub{kind}", f"{first}-{first + n_ids - 1}", name],
                            check=True)
         entry = pwd.getpwnam(name)
         os.chown(base, entry.pw_uid, entry.pw_gid)
@@ -76,6 +76,19 @@ def ordinary_user():
         if _user_exists(name):
             subprocess.run(["userdel", name], check=True, stderr=subprocess.DEVNULL)
         shutil.rmtree(base)
+
+
+@pytest.fixture(scope="session")
+def ordinary_user():
+    with made_user(f"gbtest{os.getpid()}", 0x10000) as user:
+        yield user
+
+
+@pytest.fixture
+def poor_user(place):
+    """With ids for two boxes, which are three each."""
+    with made_user(f"gbpoor{os.getpid()}", 6) as user:
+        yield user
 
 
 def _delegate(user):

@@ -511,7 +511,9 @@ static int check_memory_left(struct box *box, const struct limits *run, struct g
         return 0;
     return gb_fail(err, -ENOSPC, GB_BLAME_HOST,
                    "files take %s of the box's %s of memory, which leaves a program less than half "
-                   "of its own" GB_REMEDY "remove files (glovebox box rmfile BOX PATH), or make a "
+                   "of its own" GB_REMEDY
+                   "remove files (glovebox box rmfile BOX PATH) or System V memory (glovebox "
+                   "box run BOX --memory 16m -- ipcrm --all=shm), or make a "
                    "box with more --memory",
                    num_size_text(usage.memory_files, files_text), num_size_text(whole, whole_text));
 }

@@ -98,13 +98,18 @@ VOLATILE = ("random/", "ns_last_pid", "-nr", "-state", "pty/nr", "nr_open", "loa
             "quota/")
 
 
+# Of the network's settings: not those of interfaces, which come and go with others' boxes.
+NET_SETTINGS = ("/proc/sys/net/core", "/proc/sys/net/ipv4", "/proc/sys/net/ipv6", "/proc/sys/net/unix")
+
+
 def settings_of_the_host():
     """What /proc/sys and a few other files say, without what moves by itself."""
     found = {}
     for folder, _, names in os.walk("/proc/sys"):
         for name in names:
             path = os.path.join(folder, name)
-            if "/net/" not in path and not any(word in path for word in VOLATILE):
+            is_ours = "/net/" not in path or folder in NET_SETTINGS
+            if is_ours and not any(word in path for word in VOLATILE):
                 found[path] = host.read(path)
     for path in ("/sys/kernel/uevent_helper", "/sys/kernel/mm/transparent_hugepage/enabled"):
         found[path] = host.read(path)

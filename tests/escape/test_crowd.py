@@ -161,3 +161,21 @@ def test_L17_more_boxes_than_slots_wait_or_are_told(place, ordinary_user):
             lambda _: box.run("sleep 0.5; exit 7", language="sh", as_user=ordinary_user), range(60)))
     codes = {result.returncode for result in results}
     assert codes == {7}, [result for result in results if result.returncode != 7][:3]
+
+
+def test_L17_a_box_for_which_no_ids_are_left_is_told(place, poor_user):
+    """Six ids are two boxes: a third gets an answer that says so, and works when one has ended."""
+    place.give_to(poor_user)
+    code = "echo ready; cat; exit 7"
+    with box.start(code, language="sh", as_user=poor_user) as one, \
+            box.start(code, language="sh", as_user=poor_user) as two:
+        one.expect(b"ready")
+        two.expect(b"ready")
+        third = box.run("exit 7", language="sh", as_user=poor_user)
+        assert (third.returncode, third.verdict) == (125, "sandbox_error") and not third.hung, third
+        assert third.error["message"].startswith("all 2 slots for boxes are in use"), third
+        assert one.end()[0] == 7
+        assert host.until(lambda: box.run("exit 7", language="sh", as_user=poor_user).returncode == 7, 10)
+        assert two.end()[0] == 7
+    # The user goes with the test, and cannot while a box is being removed.
+    assert host.until(lambda: not books.own_groups() and not books.own_processes(), 10)

@@ -221,6 +221,9 @@ HOLDERS = {
     "workspace": "head -c 80m /dev/zero >f",
     "tmp": "head -c 80m /dev/zero >/tmp/f",
     "both": "head -c 40m /dev/zero >f; head -c 40m /dev/zero >/tmp/f",
+    "shared memory": "head -c 60m /dev/zero >/dev/shm/f; head -c 20m /dev/zero >f",
+    "System V": "perl -e '$i = shmget(0, 80 << 20, 0600); "
+                "shmwrite($i, q(x) x (1 << 20), $_ << 20, 1 << 20) for 0 .. 79'",
 }
 
 
@@ -234,11 +237,15 @@ def test_R03_a_live_box_that_is_full_of_files_refuses_runs_until_there_is_room(n
             assert (refused.returncode, refused.stdout) == (125, ""), refused
             message = refused.error["message"]
             assert re.search(r"files take 8[0-9.]+ MiB of the box's 128 MiB", message), refused
-            assert "rmfile" in refused.error["remedy"] and "--memory" in refused.error["remedy"]
+            remedy = refused.error["remedy"]
+            assert "rmfile" in remedy and "make a box with more --memory" in remedy, refused
         small = kept.sh(full, "echo small", "--memory", "32m")
         assert (small.verdict, small.stdout) == ("ok", "small\n"), small
-        for path in ("/workspace/f", "/tmp/f"):
+        # As the remedy has it.
+        for path in ("/workspace/f", "/tmp/f", "/dev/shm/f"):
             kept.call("rmfile", full, path)
+        words = re.search(r"glovebox box (run BOX .*?)\)", remedy)[1].replace("BOX", full)
+        assert kept.call(*words.split()).returncode == 0, words
         for _ in range(5):
             assert kept.sh(full, "echo again").stdout == "again\n"
 
