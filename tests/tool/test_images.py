@@ -173,10 +173,20 @@ def test_only_images_of_the_tools_are_deleted_where_that_is_asked(images):
     assert images.engine.get("/images/json")
 
 
-def test_the_cache_is_pruned(images):
-    """S2-27"""
+def test_the_cache_is_pruned(images, forget):
+    """S2-27: what no name leads to, told in MB; what is younger than asked stays."""
     assert images.do("prune_build_cache") == {}
-    assert images.do("prune_build_cache", older_than_hrs=24) == {}
+    for text in ("one", "two"):
+        path = context(images, forget, {"Dockerfile": f"FROM {BASE}\nRUN echo {text} && "
+                                                      "head -c 3000000 /dev/urandom >/big\n"})
+        images.do("build_image_from_context", context_id=path, tag="again")
+    nameless = lambda: [image for image in images.engine.get("/images/json")
+                        if not [tag for tag in image["RepoTags"] or [] if "none" not in tag]]
+    assert len(nameless()) == 1
+    assert images.do("prune_build_cache", older_than_hrs=24) == {} and len(nameless()) == 1
+    assert 2.5 < images.do("prune_build_cache")["space_reclaimed_mb"] < 10 and nameless() == []
+    assert images.do("prune_build_cache") == {}
+    assert len(images.do("list_agent_images")["images"]) == 1
 
 
 def test_without_an_engine_the_error_says_so(tools):
