@@ -49,24 +49,42 @@ static void transcribe(const struct task *task, const struct agent_event *event)
         (void)folder_tell(task->spec->folder, clean.data, clean.len, NULL);
 }
 
-void task_tell(struct task *task, const struct agent_event *event)
+/* The lock is held. */
+static void tell(struct task *task, const struct agent_event *event)
 {
     const struct agent_listener *listener = &task->spec->listener;
     struct agent_event told = *event;
-    int lost;
 
     /* Whatever is told before the first new effect was told in a life before. */
     told.is_remembered = event->is_remembered || journal_only_recalled(task->spec->journal);
-    (void)pthread_mutex_lock(&task->lock);
     if (task->spec->folder && is_for_transcript(event))
         transcribe(task, event);
     if (listener->hear)
         listener->hear(listener->user, &told);
-    lost = task->spec->folder && !task->has_lost ? folder_failure(task->spec->folder) : 0;
-    task->has_lost |= lost < 0;
+}
+
+/* The files are for people, and the task does without them; not without a word. */
+static void tell_lost(struct task *task)
+{
+    int failure = task->spec->folder ? folder_failure(task->spec->folder) : 0;
+    char text[LINE_MAX_BYTES];
+    struct agent_event event = { .kind = EVENT_NOTE, .text = text };
+
+    if (failure == 0 || task->has_lost)
+        return;
+    task->has_lost = true;
+    (void)snprintf(text, sizeof(text), "not everything is in the task's folder: %s",
+                   strerror(-failure));
+    event.len = strlen(text);
+    tell(task, &event);
+}
+
+void task_tell(struct task *task, const struct agent_event *event)
+{
+    (void)pthread_mutex_lock(&task->lock);
+    tell(task, event);
+    tell_lost(task);
     (void)pthread_mutex_unlock(&task->lock);
-    if (lost < 0)
-        task_note(task, "not everything is in the task's folder: %s", strerror(-lost));
 }
 
 void task_note(struct task *task, const char *fmt, ...)
