@@ -6,6 +6,7 @@
 #include <linux/fs.h>
 #include <mqueue.h>
 #include <netinet/in.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +50,27 @@ static void try_names(const char *path)
     REFUSED(named("link:%s", path), link(path, "/tmp/linked"), IMMUTABLE, EXDEV);
 }
 
+/* The kernel's own way around a mapping that may only be read: of a private one it makes a copy, of
+ * a shared one nothing. */
+static void try_memory(const char *path, int fd)
+{
+    int mem = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+    void *shared = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
+    void *copied = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+    char before = 0, after = 0;
+
+    (void)!pread(fd, &before, 1, 0);
+    char other = (char)~before;
+    REFUSED(named("mem-shared:%s", path), pwrite(mem, &other, 1, (off_t)(uintptr_t)shared), EIO,
+            EACCES, EPERM, EBADF);
+    (void)!pwrite(mem, &other, 1, (off_t)(uintptr_t)copied);
+    bool is_read = pread(fd, &after, 1, 0) == 1;
+    verdict(named("mem-private:%s", path), !is_read || after != before, "");
+    munmap(shared, 4096);
+    munmap(copied, 4096);
+    close(mem);
+}
+
 /* A page of the page cache, reached from a descriptor that may only read. */
 static void try_pages(const char *path)
 {
@@ -65,6 +87,7 @@ static void try_pages(const char *path)
     map = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
     REFUSED(named("mprotect:%s", path), mprotect(map, 4096, PROT_READ | PROT_WRITE), IMMUTABLE);
     REFUSED(named("madv-remove:%s", path), madvise(map, 4096, MADV_REMOVE), IMMUTABLE);
+    try_memory(path, fd);
     REFUSED(named("write:%s", path), write(fd, &byte, 1), IMMUTABLE);
     REFUSED(named("ftruncate:%s", path), ftruncate(fd, 0), IMMUTABLE);
     REFUSED(named("punch:%s", path),
