@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "egress/asked.h"
 #include "egress/policy.h"
 
 #include <cmocka.h>
@@ -336,6 +337,34 @@ static void test_one_rule_is_no_word(void **state)
         assert_int_equal(net_rule_parse(wrong[i], &rule, NULL), -EINVAL);
 }
 
+static void test_so_many_names_are_asked_for_and_no_more(void **state)
+{
+    struct asked asked = { 0 };
+
+    (void)state;
+    assert_true(asked_take(&asked, "a.org", 2));
+    assert_true(asked_take(&asked, "b.org", 2));
+    assert_false(asked_take(&asked, "c.org", 2));
+    assert_true(asked_take(&asked, "a.org", 2));
+    assert_int_equal(asked.n, 2);
+    asked_clear(&asked);
+    assert_false(asked_take(&asked, "a.org", 0));
+    asked_clear(&asked);
+}
+
+static void test_a_name_is_listed_by_itself_or_it_is_not(void **state)
+{
+    struct net_policy policy = rules("full,a.org,*.b.org,c.org:80");
+
+    (void)state;
+    assert_true(net_lists_name(&policy, "a.org"));
+    assert_true(net_lists_name(&policy, "c.org"));
+    assert_false(net_lists_name(&policy, "x.b.org"));
+    assert_false(net_lists_name(&policy, "b.org"));
+    assert_false(net_lists_name(&policy, "x.a.org"));
+    net_policy_clear(&policy);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -348,6 +377,8 @@ int main(void)
         cmocka_unit_test(test_an_address_that_is_listed_may_be_private),
         cmocka_unit_test(test_bad_rules_are_one_clear_line),
         cmocka_unit_test(test_names_are_clean_or_none),
+        cmocka_unit_test(test_so_many_names_are_asked_for_and_no_more),
+        cmocka_unit_test(test_a_name_is_listed_by_itself_or_it_is_not),
         cmocka_unit_test(test_a_rule_is_covered_by_one_that_allows_all_of_it),
         cmocka_unit_test(test_full_covers_names_and_public_addresses_alone),
         cmocka_unit_test(test_one_rule_is_no_word),
