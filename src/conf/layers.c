@@ -162,12 +162,12 @@ static int fail_unknown(struct layers *layers, const char *name)
                    meant ? ", did you mean '" : "", meant ? meant : "", meant ? "'?" : "");
 }
 
-/* The entry's value as one text: a list of walls with commas, of paths with colons. */
+/* The entry's value as one text: a list of paths with colons, of anything else with commas. */
 static int entry_text(struct layers *layers, const struct key *key, const struct yaml_entry *entry,
                       struct buf *ret)
 {
     bool may_be_list = value_is_list(key->kind) || key->kind == VALUE_WALLS;
-    char separator = key->kind == VALUE_WALLS ? ',' : ':';
+    char separator = key->kind == VALUE_PATHS ? ':' : ',';
     char allowed[KEY_ALLOWED_MAX];
 
     if (entry->is_empty)

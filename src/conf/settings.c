@@ -211,6 +211,7 @@ int settings_finish(struct settings *settings, struct gb_err *err)
     settings->allow_missing = (wall_set)set[KEY_ALLOW_MISSING].value.number & ~require;
     settings->must_hold = WALLS_ALL & ~settings->allow_missing;
     settings->toolchains = (const char *const *)set[KEY_TOOLCHAINS].value.items;
+    settings->image_bases = (const char *const *)set[KEY_DOCKER_BASES].value.items;
     settings->uid_base = set[KEY_UID_BASE].value.number;
     settings->image_ms = set[KEY_DOCKER_TIMEOUT].value.number;
     settings->run_dir = set[KEY_RUN_DIR].value.text;

@@ -73,7 +73,8 @@ struct settings {
     const char *image;
     struct box_engine engine; /* texts are the environment's, and of the home directory: */
     char *docker_config;
-    uint64_t image_ms; /* the most that a pull or a build takes */
+    uint64_t image_ms;              /* the most that a pull or a build takes */
+    const char *const *image_bases; /* that a build may begin with; NULL: any */
     wall_set allow_missing;
     wall_set must_hold; /* every wall but allow_missing, and what `require` names in any case */
     const char *const *toolchains; /* NULL-terminated; NULL for none */

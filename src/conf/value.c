@@ -441,14 +441,53 @@ static int parse_paths(const struct parse *p)
     return r;
 }
 
-static int format_paths(const struct value *value, struct buf *ret)
+/* A star alone or inside a name would allow more than it seems to. */
+static bool is_image_row(const char *row, size_t len)
+{
+    size_t name = len > 2 && memcmp(row + len - 2, "/*", 2) == 0 ? len - 2 : len;
+
+    return name > 0 && len <= TEXT_MAX &&
+           strspn(row, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:@") >=
+               name;
+}
+
+static int parse_images(const struct parse *p)
+{
+    struct value more = { 0 };
+    const char *text = p->text;
+    int r = *text ? 0 : -EINVAL;
+
+    while (r == 0 && *text) {
+        size_t len = strcspn(text, ",");
+        char *row = is_image_row(text, len) ? strndup(text, len) : NULL;
+
+        r = row ? add_item(&more, row) : is_image_row(text, len) ? -ENOMEM : -EINVAL;
+        text += len + (text[len] == ',');
+    }
+    if (r == 0)
+        r = join_items(p->ret, &more);
+    value_clear(&more);
+    return r;
+}
+
+static int format_items(const struct value *value, char between, struct buf *ret)
 {
     for (size_t i = 0; value->items && value->items[i]; i++) {
         if (i)
-            buf_putc(ret, ':');
+            buf_putc(ret, between);
         buf_puts(ret, value->items[i]);
     }
     return buf_error(ret);
+}
+
+static int format_paths(const struct value *value, struct buf *ret)
+{
+    return format_items(value, ':', ret);
+}
+
+static int format_images(const struct value *value, struct buf *ret)
+{
+    return format_items(value, ',', ret);
 }
 
 static const struct kind kinds[N_VALUE_KINDS] = {
@@ -469,6 +508,8 @@ static const struct kind kinds[N_VALUE_KINDS] = {
     [VALUE_PATH] = { "path", "an absolute path without '.' and '..'", "", parse_path, format_text },
     [VALUE_PATHS] = { "list of paths", "absolute paths without '.' and '..'", "", parse_paths,
                       format_paths },
+    [VALUE_IMAGES] = { "list of images", "names of images with commas, or registry/path/*", "",
+                       parse_images, format_images },
     [VALUE_FOLDER] = { "path", "a path without '.' and '..'", "", parse_folder, format_text },
     [VALUE_DOLLARS] = { "dollars", "a number above 0", ", such as 5 or 0.5", parse_dollars,
                         format_dollars },
@@ -509,7 +550,7 @@ int value_prepend(struct value *value, struct value *more, struct gb_err *err)
     int r = join_items(more, value);
 
     if (r < 0)
-        return gb_fail(err, r, GB_BLAME_CALLER, "more than %d paths", ITEMS_MAX);
+        return gb_fail(err, r, GB_BLAME_CALLER, "more than %d items", ITEMS_MAX);
     value->items = take_ptr(more->items);
     return 0;
 }
@@ -521,7 +562,7 @@ int value_format(enum value_kind kind, const struct value *value, struct buf *re
 
 bool value_is_list(enum value_kind kind)
 {
-    return kind == VALUE_PATHS;
+    return kind == VALUE_PATHS || kind == VALUE_IMAGES;
 }
 
 const char *value_kind_name(enum value_kind kind)

@@ -25,6 +25,7 @@ enum value_kind {
     VALUE_TEXT,     /* text */
     VALUE_PATH,     /* text: absolute and clean */
     VALUE_PATHS,    /* items: such paths */
+    VALUE_IMAGES,   /* items: names of images, or registry/path/ and a star */
     VALUE_FOLDER,   /* text: such a path, or one below the working directory */
     VALUE_DOLLARS,  /* number: millionths of a dollar */
     VALUE_EFFORT,   /* number: enum effort */

@@ -42,7 +42,7 @@ struct image_build {
     const char *name;      /* the whole name instead of a tag: TEMPLATE_UV_IMAGE */
     const struct dockerfile_arg *args;
     size_t n_args;
-    const char *const *bases; /* allowed base images, as in dockerfile_policy */
+    const char *const *bases; /* allowed base images, as in dockerfile_policy; NULL: any */
     bool is_without_network;  /* of its steps */
     bool is_without_cache;
     bool is_pull; /* look for newer base images */

@@ -137,12 +137,15 @@ static int build_from(struct tool_call *call, const struct build_args *args, con
         .is_never_made_up = true,
         .tag = args->tag,
         .total_ms = call->host->image_max_ms,
+        .bases = call->host->image_bases,
         .config_dir = call->host->box->engine->hints.config_dir,
         .unix_time = (uint64_t)time(NULL),
     };
-    int r = built ? take_args(args->build_args, &given, &order.n_args, err)
-                  : gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+    int r;
 
+    if (!built)
+        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+    r = take_args(args->build_args, &given, &order.n_args, err);
     if (r < 0)
         return r;
     order.args = given;

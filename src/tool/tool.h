@@ -33,7 +33,8 @@ struct tool_host {
     const struct box_spec *box; /* as the operator wants boxes; its limits are the most there is */
     uint64_t wall_max_ms;       /* of a run */
     uint64_t image_max_ms;      /* of a pull or build */
-    struct carry_caps net_caps; /* of a network through the link */
+    const char *const *image_bases; /* that a build may begin with; NULL: any */
+    struct carry_caps net_caps;     /* of a network through the link */
     const struct package_host *packages;
     const char *variables; /* "K=V" lines for native boxes with a network (box's certificates) */
     const char *state_dir; /* NULL: no place that remembers environments */

@@ -75,6 +75,7 @@ def test_a_project_may_only_tighten(place):
 @pytest.mark.parametrize("name,text", [
     ("glovebox.yaml", "allow_missing: all\n"),
     ("glovebox.yaml", "host: {toolchains: [/root]}\n"),
+    ("glovebox.yaml", "docker: {bases: [busybox]}\n"),
     (".env", "GLOVEBOX_ALLOW_MISSING=all\n"),
     (".env", "A=1\nGLOVEBOX_STATE_DIR=/tmp/elsewhere\n"),
 ])
@@ -162,6 +163,14 @@ def test_docker_has_an_image_though_nobody_names_one(place):  # S1-03
     refused(call(place, "exec", "a.py", env=nowhere), "no engine is running", code=125)
     refused(call(place, "exec", "--image", "host", "a.py"),
             "image 'host': the docker backend has images of its engine only", "--image")
+
+
+def test_images_that_a_build_may_begin_with_are_names_or_all_below_one(place):
+    put(place.home / ".config/glovebox/config.yaml", "docker: {bases: ['python', 'reg.local:5000/team/*']}\n")
+    assert settings(place)["docker.bases"]["value"] == ["python", "reg.local:5000/team/*"]
+    for bad in ("*", "pyth*n", "a b", "/*", "python,,node"):
+        refused(call(place, "config", "show", env=environment(place, GLOVEBOX_DOCKER_BASES=bad)),
+                "names of images")
 
 
 def test_a_runtime_is_the_engines(place):

@@ -238,3 +238,12 @@ def test_a_build_ends_at_the_time_that_it_may_take(image):
         done = image("build", folder, "-t", "slow", *words, **more)
         assert done.code == 125 and "in time" in done.err and "time limit" in done.err, done
         assert host.until(lambda: image.engine.get("/containers/json") == [], 60)
+
+
+def test_a_build_begins_with_images_that_the_operator_allows(image):
+    """T09: also where a stage only copies from one."""
+    allowed = {"GLOVEBOX_DOCKER_BASES": f"{IMAGE.rpartition(':')[0]},reg.local/team/*"}
+    assert image("build", "-", "-t", "fine", data=f"FROM {IMAGE}\n".encode(), **allowed).code == 0
+    for text in ("FROM python:3\n", f"FROM {IMAGE}\nCOPY --from=reg.local/other/x /a /a\n"):
+        done = image("build", "-", data=text.encode(), **allowed)
+        assert done.code == 2 and "not among those that are allowed" in done.err, done

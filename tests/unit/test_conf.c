@@ -195,9 +195,11 @@ static void test_operator_keys_are_an_error_in_a_project(void **state)
         { "search.url: http://x", "GLOVEBOX_SEARCH_URL=http://x" },
         { "docker.host: unix:///x", "GLOVEBOX_DOCKER_HOST=unix:///x" },
         { "docker.runtime: runsc", "GLOVEBOX_DOCKER_RUNTIME=runsc" },
+        { "docker.bases: [python]", "GLOVEBOX_DOCKER_BASES=python" },
         { "prices: /tmp/x", "GLOVEBOX_PRICES=/tmp/x" },
         { "cache_dir: /tmp/x", "GLOVEBOX_CACHE_DIR=/tmp/x" },
         { "packages.hosts: x.org", "GLOVEBOX_PACKAGES_HOSTS=x.org" },
+        { "packages.cache: 1g", "GLOVEBOX_PACKAGES_CACHE=1g" },
     };
     struct place *place = *state;
     size_t n_operator = 0;
