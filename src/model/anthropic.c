@@ -22,6 +22,20 @@
 
 /* ---- requests ------------------------------------------------------------------------------- */
 
+/* The part that stays the same from call to call, so that the server reads it once. */
+static void put_system(struct json_writer *w, const char *text)
+{
+    json_array_begin(w, "system");
+    json_object_begin(w, NULL);
+    json_put_str(w, "type", "text");
+    json_put_str(w, "text", text);
+    json_object_begin(w, "cache_control");
+    json_put_str(w, "type", "ephemeral");
+    json_object_end(w);
+    json_object_end(w);
+    json_array_end(w);
+}
+
 static int put_messages(struct json_writer *w, const struct wire_ask *ask, unsigned sent)
 {
     cleanup_buf struct buf system = BUF_INIT(WIRE_BODY_MAX);
@@ -30,7 +44,7 @@ static int put_messages(struct json_writer *w, const struct wire_ask *ask, unsig
     if (r < 0)
         return r;
     if (system.len > 0)
-        json_put_str(w, "system", system.data);
+        put_system(w, system.data);
     json_array_begin(w, "messages");
     wire_put_turns(w, ask, sent);
     json_array_end(w);

@@ -139,7 +139,8 @@ class ClaudeServer(Server):
     """The same on Anthropic's wire."""
 
     def asked(self, body, headers):
-        messages = [{"role": "system", "content": body.get("system", "")}, *body["messages"]]
+        blocks = [{"role": "system", "content": block["text"]} for block in body.get("system", [])]
+        messages = [*blocks, *body["messages"]]
         request = super().asked({"messages": messages}, headers)._replace(body=body)
         self.seen[-1] = request
         return request

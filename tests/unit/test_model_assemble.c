@@ -702,7 +702,9 @@ static void a_body_of_anthropic_s_says_everything(void **state)
     uint64_t number = 0;
 
     (void)state;
-    expect_text(json, "system", "Be brief.\n\nBe kind.");
+    expect_text(json, "system/0/type", "text");
+    expect_text(json, "system/0/text", "Be brief.\n\nBe kind.");
+    expect_text(json, "system/0/cache_control/type", "ephemeral");
     expect_text(json, "messages/0/role", "user");
     expect_text(json, "output_config/effort", "low");
     expect_text(json, "output_config/format/schema/required/0", "a");
@@ -711,7 +713,7 @@ static void a_body_of_anthropic_s_says_everything(void **state)
     assert_int_equal(json_kind(json_get(json, "temperature")), JSON_NONE);
     assert_int_equal(json_kind(json_get(json, "seed")), JSON_NONE);
     assert_int_equal(json_kind(json_path(asked, "output_config/format")), JSON_NONE);
-    assert_non_null(strstr(json_str(json_get(asked, "system"), NULL), "JSON schema"));
+    assert_non_null(strstr(json_str(json_path(asked, "system/0/text"), NULL), "JSON schema"));
 }
 
 static void the_rest_is_asked_for_with_what_there_is(void **state)
