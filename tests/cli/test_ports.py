@@ -93,7 +93,7 @@ def ports_of(name, **more):
 
 
 @contextlib.contextmanager
-def served(kind, *options, address="127.0.0.1", as_user=None, limits=("--memory", "1g", "--pids", "1000")):
+def served(kind, *options, address="127.0.0.1", as_user=None, limits=("--memory", "1g", "--pids", "1000", "--timeout", "10m")):
     with kept.made("--port", "0:3000", *limits, *options, as_user=as_user) as name:
         (ip, port, inside), = ports_of(name, as_user=as_user)
         assert (ip, inside) == ("127.0.0.1", 3000) and port > 0
@@ -271,7 +271,7 @@ def test_much_goes_both_ways_unchanged_and_little_is_held():
             if got % (8 * MIB) < len(piece):
                 peak += [memory_kib(pid) for pid in watched]
         sender.join()
-        assert got == MUCH and back.digest() == digest.digest()
+        assert got == MUCH and back.digest() == digest.digest(), box.living.end()
         assert max(peak) < 64 << 10, peak
 
 
