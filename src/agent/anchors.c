@@ -44,7 +44,7 @@ int anchors_take(struct anchors *anchors, const struct judge_tests *tests,
         const struct judge_row *row = judge_report_row(report, tests->items[i].id);
 
         if (row && row->result != TEST_PASSED && anchors->has_passed[i] &&
-            is_shown(&tests->items[i]))
+            is_shown(&tests->items[i]) && broken.len + strlen(row->id) + 3 < BROKEN_MAX)
             (void)buf_printf(&broken, "%s%s", broken.len > 0 ? ", " : "", row->id);
         anchors->has_passed[i] |= row && row->result == TEST_PASSED;
     }

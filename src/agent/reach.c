@@ -245,12 +245,12 @@ static int put_wanted(struct task *task, struct buf *ret, size_t *ret_n, struct 
     return buf_error(ret) < 0 ? no_memory(err) : 0;
 }
 
-/* "yes": those of the contract that are public. */
-static int grant_all(struct task *task, struct gb_err *err)
+/* "yes": those of the question that are public.  What was refused before is not in it. */
+static int grant_all(struct task *task, char *const *asked, struct gb_err *err)
 {
     cleanup_buf struct buf rules = BUF_INIT(RULES_MAX);
 
-    for (char **host = task->out->contract.hosts; *host; host++)
+    for (char *const *host = asked; *host; host++)
         if (is_public(*host) && !is_covered(task, *host))
             (void)buf_printf(&rules, "%s%s", rules.len ? "," : "", *host);
     if (buf_error(&rules) < 0)
@@ -258,16 +258,24 @@ static int grant_all(struct task *task, struct gb_err *err)
     return rules.len > 0 ? grant(task, rules.data, err) : 0;
 }
 
-/* Blanks between rules are a person's; what is left is read as --net is. */
+/* Blanks around rules are a person's; what is left is read as --net is.  Between two words one
+ * stays, which no rule has: "not example.org" names nobody. */
 static void without_blanks(const char *text, struct buf *ret)
 {
-    for (; *text; text++)
-        if (!strchr(" \t\r\n", *text))
-            (void)buf_putc(ret, *text);
+    while (*text) {
+        size_t n = strspn(text, " \t\r\n");
+
+        text += n;
+        if (n && *text && *text != ',' && ret->len && ret->data[ret->len - 1] != ',')
+            (void)buf_putc(ret, ' ');
+        if (*text)
+            (void)buf_putc(ret, *text++);
+    }
 }
 
 /* An answer that grants nothing may be a remark, which the models read. */
-static int take_answer(struct task *task, const char *answer, struct gb_err *err)
+static int take_answer(struct task *task, char *const *asked, const char *answer,
+                       struct gb_err *err)
 {
     static const char *const yes[] = { "y", "yes", "ok" };
     cleanup_buf struct buf rules = BUF_INIT(AGENT_ANSWER_MAX + 1);
@@ -275,7 +283,7 @@ static int take_answer(struct task *task, const char *answer, struct gb_err *err
 
     for (size_t i = 0; i < N_ELEMENTS(yes); i++)
         if (strcasecmp(answer, yes[i]) == 0)
-            return grant_all(task, err);
+            return grant_all(task, asked, err);
     without_blanks(answer, &rules);
     if (buf_error(&rules) < 0)
         return no_memory(err);
@@ -283,7 +291,7 @@ static int take_answer(struct task *task, const char *answer, struct gb_err *err
     return r == -ENOMEM ? no_memory(err) : 0;
 }
 
-static int ask_for(struct task *task, const char *wanted, struct gb_err *err)
+static int ask_for(struct task *task, const char *wanted, char *const *asked, struct gb_err *err)
 {
     cleanup_buf struct buf question = BUF_INIT(RULES_MAX);
     cleanup_buf struct buf answer = BUF_INIT(AGENT_ANSWER_MAX);
@@ -299,7 +307,7 @@ static int ask_for(struct task *task, const char *wanted, struct gb_err *err)
         return no_memory(err);
     (void)snprintf(name, sizeof(name), "step-%u/hosts", task->step);
     r = ask_human(task, name, question.data, &answer, err);
-    return r <= 0 ? r : take_answer(task, answer.data ? answer.data : "", err);
+    return r <= 0 ? r : take_answer(task, asked, answer.data ? answer.data : "", err);
 }
 
 /* ---- refusing ------------------------------------------------------------------------------- */
@@ -326,6 +334,7 @@ int reach_settle(struct task *task, struct gb_err *err)
 {
     struct agent_reach *reach = &task->out->reach;
     cleanup_buf struct buf wanted = BUF_INIT(RULES_MAX);
+    size_t before = count(task->asked_hosts);
     size_t n = 0;
     int r = 0;
 
@@ -333,7 +342,7 @@ int reach_settle(struct task *task, struct gb_err *err)
     if (may_ask(task))
         r = put_wanted(task, &wanted, &n, err);
     if (r == 0 && n > 0)
-        r = ask_for(task, wanted.data, err);
+        r = ask_for(task, wanted.data, task->asked_hosts + before, err);
     for (char **host = task->out->contract.hosts; r == 0 && *host; host++)
         if (!is_covered(task, *host))
             r = refuse(task, *host, err);

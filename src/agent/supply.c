@@ -11,6 +11,7 @@
 #include "agent/state.h"
 #include "agent/write.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "json/value.h"
 #include "json/writer.h"
@@ -83,16 +84,19 @@ static int add_text(const struct task *task, const char *const *paths,
                     const struct agent_file *file, const struct language *language,
                     struct package_wishes *ret)
 {
+    const struct box_ops *ops = box_backend(task->spec->box->backend, NULL);
     const struct package_code code = {
         .language = language,
         .text = file->text,
         .len = file->len,
         .name = file->path,
         .files = paths,
+        .is_image = ops && !ops->shows_host,
         .toolchains = task->spec->box->toolchains,
     };
+    int r = package_wishes_add_code(ret, &code, NULL);
 
-    return package_wishes_add_code(ret, &code, NULL);
+    return r == -ENOMEM ? r : 0; /* too many: the check of the code tells what is missing */
 }
 
 static int add_code(const struct task *task, const struct agent_files *codes, size_t n,
@@ -217,15 +221,24 @@ static int provide(struct task *task, const struct package_wishes *wishes, struc
                    struct run_packages **ret_told, struct gb_err *err)
 {
     const struct packages_watch watch = { .begin = tell_begin, .user = task };
+    struct package_host host = *task->spec->package_host; /* borrowed: nobody clears it */
+    uint64_t deadline_ns = task_deadline(task);
+    uint64_t now_ns = clock_now_ns();
     const struct packages_order order = {
         .wishes = wishes,
-        .host = task->spec->package_host,
+        .host = &host,
         .box = task->spec->box,
         .cancel_fd = task->spec->cancel_fd,
         .watch = &watch,
     };
 
     packages_init(ret);
+    /* What is over has a moment to find in the cache what lies there. */
+    if (deadline_ns != CLOCK_NEVER_NS) {
+        uint64_t left_ms = deadline_ns > now_ns ? (deadline_ns - now_ns) / NS_PER_MS + 1 : 1;
+
+        host.limits.wall_ms = left_ms < host.limits.wall_ms ? left_ms : host.limits.wall_ms;
+    }
     return packages_open(&order, ret, ret_told, err);
 }
 

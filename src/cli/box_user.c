@@ -50,7 +50,7 @@ void box_packages_clear(struct box_packages *packages)
 }
 
 int box_packages_open(const struct settings *settings, const struct package_wishes *wishes,
-                      struct box_packages *ret, struct gb_err *err)
+                      bool has_network, struct box_packages *ret, struct gb_err *err)
 {
     struct box_spec box = settings_box_spec(settings);
     struct run_packages *told = NULL;
@@ -66,6 +66,7 @@ int box_packages_open(const struct settings *settings, const struct package_wish
 
     if (r < 0)
         return r;
+    box.has_network = has_network;
     package_host_load(settings, environ, &ret->host);
     packages_show_init(&show);
     r = packages_open(&order, &ret->all, &told, err);

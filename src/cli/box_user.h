@@ -29,7 +29,7 @@ void box_packages_clear(struct box_packages *packages);
 /* Takes as long as it takes: nobody else is to be kept waiting meanwhile.  What an installer says
  * is shown on stderr. */
 int box_packages_open(const struct settings *settings, const struct package_wishes *wishes,
-                      struct box_packages *ret, struct gb_err *err);
+                      bool has_network, struct box_packages *ret, struct gb_err *err);
 
 /* What a new box is to be, besides what the settings say. */
 struct box_wish {

@@ -272,7 +272,8 @@ static int create(struct opened *opened, struct kept *ret, struct gb_err *err)
         r = check_none(&opened->settings, wish.user, ret, err);
     /* Before anything is locked: an installation may take minutes. */
     if (r == 0 && !package_wishes_are_empty(&opened->wishes)) {
-        r = box_packages_open(&opened->settings, &opened->wishes, &packages, err);
+        r = box_packages_open(&opened->settings, &opened->wishes,
+                              wish.net && strcmp(wish.net, "none") != 0, &packages, err);
         wish.packages = &packages;
     }
     if (r == 0)

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "cli/exec_args.h"
 #include "cli/packages.h"
+#include "conf/box_spec.h"
 #include "conf/package_host.h"
 #include "conf/settings.h"
 #include "package/imports.h"
@@ -29,6 +30,14 @@ void exec_packages_clear(struct exec_packages *packages)
     buf_clear(&packages->plain);
 }
 
+static bool is_image(const struct settings *settings)
+{
+    const struct box_spec box = settings_box_spec(settings);
+    const struct box_ops *ops = box_backend(box.backend, NULL);
+
+    return ops && !ops->shows_host;
+}
+
 /* What the program wants besides, and no file of the caller's brings: all of it with
  * --auto-packages, else what it would have pip install. */
 static int add_code(const struct exec_args *args, const struct settings *settings, bool is_auto,
@@ -43,6 +52,7 @@ static int add_code(const struct exec_args *args, const struct settings *setting
         .files = files,
         .dir = args->workspace,
         .is_commands_only = !is_auto,
+        .is_image = is_image(settings),
         .toolchains = settings->toolchains,
     };
 
@@ -78,7 +88,9 @@ int exec_packages_settle(struct exec_packages *packages, const struct settings *
 
     if (args->source != EXEC_PROGRAM && !args->box && !args->user)
         r = add_code(args, settings, is_auto, is_permitted ? &packages->wishes : &packages->refused,
-                     err);
+                     is_permitted ? err : NULL);
+    if (!is_permitted)
+        r = 0; /* only a note depends on them */
     if (!package_wishes_are_empty(&packages->wishes))
         args->wishes = &packages->wishes;
     if (!package_wishes_are_empty(&packages->refused))
@@ -92,15 +104,17 @@ int exec_packages_open(const struct exec_args *args, const struct settings *sett
 {
     cleanup_with(package_host_clear) struct package_host host = { 0 };
     struct packages_show show;
+    struct box_spec box = *spec;
     const struct packages_order order = {
         .wishes = args->wishes,
         .host = &host,
-        .box = spec,
+        .box = &box,
         .cancel_fd = cancel_fd,
         .watch = args->is_json ? NULL : &show.watch,
     };
     int r;
 
+    box.has_network = args->net.mode != NET_NONE; /* pip may have something to wait for */
     package_host_load(settings, environ, &host);
     packages_show_init(&show);
     r = packages_open(&order, packages, &result->packages, err);

@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/run_args.h"
 #include "cli/run_session.h"
+#include "conf/box_spec.h"
 
 /* Can a host be granted at all, now or by an answer? */
 static bool can_have_network(const struct run_order *order)
@@ -17,12 +18,14 @@ static bool can_have_network(const struct run_order *order)
 int run_network(struct run_session *session, struct gb_err *err)
 {
     struct judge_net *net = &session->spec.network;
+    const struct box_spec box = settings_box_spec(&session->settings);
+    const struct box_ops *ops = box_backend(box.backend, NULL);
     int r;
 
     if (session->args->replay || !can_have_network(&session->order))
         return 0;
     net->caps = session->settings.net_caps;
-    if (session->settings.backend != BACKEND_NATIVE)
+    if (!ops || !ops->shows_host)
         return 0;
     r = certificates_find(session->call->env, NULL, &session->certificates);
     if (r < 0)

@@ -5,9 +5,10 @@
  *    DIR/layers/KEY/tree/           what boxes are shown, read-only
  *    DIR/layers/KEY/etc/            what an interpreter needs besides; may be missing
  *    DIR/new/KEY/                   one that is being made
- *    DIR/locks/KEY                  held alone by who makes or removes it, shared by who uses it;
- * gone with the layer, and with an attempt to make one DIR/uses/                      boxes that
- * live on and use one (package/uses.h)
+ *    DIR/locks/KEY                  held alone by who makes or removes it, shared by who uses it
+ *    DIR/uses/                      boxes that live on and use one (package/uses.h)
+ *
+ * A lock goes with its layer, and with an attempt to make one.
  *
  * Invariants
  *  1. A layer appears whole, by one rename, after everything of it is on the disk.

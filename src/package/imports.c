@@ -13,6 +13,8 @@
 #include "package/pip_command.h"
 
 #define WORD_MAX 200
+#define CALL_DEPTH_MAX \
+    8 /* brackets in a call; without a bound each call would be read to the end */
 
 /* What a byte of the program is part of. */
 enum part {
@@ -286,9 +288,9 @@ static int read_call(const struct scan *s, size_t at)
         at++;
         if (s->parts[at - 1] == PART_COMMENT)
             continue;
-        if (c == '[' || c == '(')
-            depth++;
-        else if (c == ']' || c == ')')
+        if ((c == '[' || c == '(') && ++depth > CALL_DEPTH_MAX)
+            return 0;
+        if (c == ']' || c == ')')
             depth = depth ? depth - 1 : SIZE_MAX;
         if (depth == SIZE_MAX || (c == ',' && depth == 0))
             return 0;
@@ -485,6 +487,17 @@ int imports_find_commands(const char *code, size_t len, imports_found *found, vo
 
 /* ---- lines of notebooks --------------------------------------------------------------------- */
 
+/* A line of a longer expression may begin with "% pip", too: no value is followed by these. */
+static bool is_pip_verb(const struct scan *s, size_t at)
+{
+    static const char *const verbs[] = { "install", "uninstall", "list", "show", "freeze" };
+
+    for (size_t i = 0; i < N_ELEMENTS(verbs); i++)
+        if (is_word(s, at, verbs[i]))
+            return true;
+    return false;
+}
+
 /* Does the line's first word, behind its mark, lead to pip? */
 static bool is_magic(const struct scan *s, size_t at, size_t end)
 {
@@ -495,7 +508,7 @@ static bool is_magic(const struct scan *s, size_t at, size_t end)
     if (begin + len >= end || s->code[begin + len] != ' ')
         return false;
     if (is_word(s, begin, "pip") || is_word(s, begin, "pip3"))
-        return true;
+        return s->code[at] == '!' || is_pip_verb(s, skip_blanks(s, begin + len));
     begin = s->code[at] == '!' ? skip_blanks(s, begin + len) : s->len;
     return is_at(s, begin, "-m pip ");
 }

@@ -507,6 +507,7 @@ static int install_with(struct installation *in, struct manifest *manifest, stru
     box.workdir = kinds[in->kind].dir;
     box.layers = NULL;
     box.seed = NULL;
+    box.cancel_fd = in->spec->cancel_fd;
     box.has_network = false;
     box.ports = NULL;
     box.net = &net;

@@ -123,12 +123,21 @@ static int check(const struct packages_order *order, struct gb_err *err)
         return gb_fail(err, -ENOENT, GB_BLAME_HOST,
                        "no place for packages: HOME is not set" GB_REMEDY
                        "set HOME or GLOVEBOX_CACHE_DIR");
-    for (enum package_kind kind = 0; kind < N_PACKAGE_KINDS; kind++)
-        if (order->wishes->sets[kind].n && order->host->unread[kind].code) {
+    for (enum package_kind kind = 0; kind < N_PACKAGE_KINDS; kind++) {
+        if (!order->wishes->sets[kind].n)
+            continue;
+        if (order->host->unread[kind].code) {
             if (err)
                 *err = order->host->unread[kind];
             return order->host->unread[kind].code;
         }
+        /* An image's installer is the image's: it could keep or tell what it is given. */
+        if (!ops->shows_host && order->host->indexes[kind].has_credentials)
+            return gb_fail(
+                err, -EACCES, GB_BLAME_CALLER,
+                "the index of packages has credentials, which no image is given" GB_REMEDY
+                "use --backend native, or build an image that has the packages");
+    }
     return 0;
 }
 

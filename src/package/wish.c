@@ -119,6 +119,8 @@ static bool python_has(const struct seeking *seeking, const char *module)
     static const char *const debian[] = { "/usr/lib/python3/dist-packages",
                                           "/usr/local/lib/python3*/dist-packages" };
 
+    if (seeking->code->is_image)
+        return false;
     if (*seeking->python)
         return has_module(seeking->python, module);
     for (size_t i = 0; i < N_ELEMENTS(debian); i++)

@@ -42,6 +42,7 @@ struct package_code {
     const char *const *files;      /* paths of others that come with it, NULL-terminated; NULL */
     const char *dir;               /* of the host, whose files come with it; NULL: none */
     bool is_commands_only;         /* what it would have pip install, and no imports */
+    bool is_image;                 /* the box does not show this machine: nothing is there */
     const char *const *toolchains; /* as in the box's spec; NULL: none */
 };
 

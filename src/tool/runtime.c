@@ -44,7 +44,7 @@ static const struct bind_field create_fields[] = {
       .help = "Image; default: the configured one, or " BOX_IMAGE_DOCKER " in a container." },
     { "dependencies", BIND_STRS, AT(dependencies),
       .help = "Packages to install first, such as numpy>=1.26; of npm's: npm:left-pad, chalk@^4. "
-              "They need no network: true. Native environments only." },
+              "They need no network: true." },
     { "env_vars", BIND_PAIRS, AT(env_vars), .help = "Variables of every run." },
     { "network", BIND_BOOL, AT(network), .help = "Network in the environment; default false." },
     { "port_bindings", BIND_PAIRS, AT(port_bindings),
@@ -234,6 +234,8 @@ static int make_with(struct tool_call *call, const struct create_args *args,
 
     run_packages_json(dependencies->told, call->answer);
     if (r < 0) {
+        if (!dependencies->told || !dependencies->told->failure)
+            (void)tell_absent(r, box->image, err);
         tool_put_error(call->answer, err);
         return 1;
     }

@@ -251,12 +251,14 @@ def test_what_a_contract_does_not_name_cannot_be_reached_beside_what_was_granted
         other.close()
 
 
-@pytest.mark.parametrize("answer", ["", "no, take the file news.html instead", "example.org"])
+@pytest.mark.parametrize("answer", ["", "no, take the file news.html instead", "example.org", "not SITE"])
 def test_an_answer_that_does_not_name_a_host_does_not_grant_it(place, site, answer):
     agent = Online(place, fetching(site))
+    answer = answer.replace("SITE", site.host)
     waiting = agent.run("how many?", code=3)
     done = agent.call("--json", waiting.document["id"], answer, command="runs answer", code=0)
     assert done.document["answer"] == "none" and site.seen == []
+    assert f"not{site.host}" not in str(done.document["network"])
     refusal = {"host": site.host, "reason": "it was asked for, and not granted"}
     assert done.document["network"]["refused"] == [refusal]
     assert f"Answer: {answer}".strip() in task.prompts(agent.folder(), "code")[0]

@@ -71,8 +71,9 @@ def test_the_program_has_neither_network_nor_a_way_to_change_them(run, index):
     ("alpha", 0, "already satisfied"), ("nothing-such", 1, "No matching distribution")])
 def test_pip_in_the_program_answers_at_once(run, index, name, code, words):
     index.add("alpha")
-    program = ("import subprocess, sys, time\nbegin = time.monotonic()\n"
-               f"done = subprocess.run([sys.executable, '-m', 'pip', 'install', {name!r}], capture_output=True, text=True)\n"
+    # Put together at run time: what stands in the text is installed beforehand.
+    program = (f"import subprocess, sys, time\nname = {name!r}\nbegin = time.monotonic()\n"
+               "done = subprocess.run([sys.executable, '-m', 'pip', 'install', name], capture_output=True, text=True)\n"
                "print(done.returncode, time.monotonic() - begin)\nprint(done.stdout + done.stderr)\n")
     done = run(program, "alpha")
     status, seconds = done.stdout.split("\n")[0].split()
@@ -140,3 +141,14 @@ def test_npm_installs_with_the_images_own(docker, place):
         env = {**docker.environment, **registry.env(), "GLOVEBOX_CACHE_DIR": str(place.base / "cache")}
         done = box.run_words(words, host_env=env, outer=120)
     assert (done.returncode, done.stdout) == (0, "alpha\n"), done
+
+
+def test_an_image_is_not_given_the_credentials_of_an_index(docker, image, place):
+    with indexes.PythonIndex(login="user:secret-word") as index:
+        index.add("alpha")
+        words = box.command("import alpha", language="python", backend="docker", image=image,
+                            options=["--package", "alpha"])
+        env = {**docker.environment, **index.env("user:secret-word"), "GLOVEBOX_CACHE_DIR": str(place.base / "cache")}
+        done = box.run_words(words, host_env=env)
+    assert done.returncode != 0 and "no image is given" in done.document["error"]["message"], done
+    assert index.asked == []

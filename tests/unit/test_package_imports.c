@@ -4,7 +4,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -163,6 +165,7 @@ static void test_lines_of_a_notebook_become_python(void **state)
         { "%matplotlib inline", NULL },
         { "s = \"\"\"\n!pip install a\n\"\"\"", NULL },
         { "x = 7 \\\n  % pip", NULL },
+        { "total = (100\n    % pip + 1)", NULL },
         { "# !pip install a", NULL },
         { "!pip", NULL },
         { "", NULL },
@@ -179,9 +182,31 @@ static void test_lines_of_a_notebook_become_python(void **state)
     }
 }
 
+/* A call is not read to the end of the program for each that begins in it. */
+static void test_calls_in_calls_take_no_time(void **state)
+{
+    enum {
+        CALLS = 1 << 18
+    };
+    char *code = malloc(4 * CALLS + 1);
+    cleanup_buf struct buf list = BUF_INIT(65536);
+
+    (void)state;
+    assert_non_null(code);
+    for (size_t i = 0; i < CALLS; i++)
+        memcpy(code + 4 * i, "run(", 4);
+    code[4 * CALLS] = '\0';
+    alarm(60); /* it takes a moment, or half an hour */
+    assert_int_equal(imports_find(PACKAGE_PYTHON, code, 4 * CALLS, is_here, add, &list), 0);
+    alarm(0);
+    assert_int_equal(list.len, 0);
+    free(code);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_calls_in_calls_take_no_time),
         cmocka_unit_test(test_imports_of_python),
         cmocka_unit_test(test_pip_in_the_code_itself),
         cmocka_unit_test(test_imports_of_javascript),

@@ -99,6 +99,8 @@ static int fill(struct engine *engine, const struct box_spec *box, const struct 
     if (r < 0)
         return r;
     r = fill_through(engine, id, glove->file, err);
+    if (r < 0)
+        engine_forget_cancel(engine); /* what was begun is removed all the same */
     (void)container_remove(engine, id, &ignored);
     return r;
 }

@@ -117,6 +117,8 @@ static int fill(struct engine *engine, const struct box_spec *box, const char *v
     if (r < 0)
         return r;
     r = put_tree(engine, id, tree_fd, err);
+    if (r < 0)
+        engine_forget_cancel(engine); /* what was begun is removed all the same */
     (void)container_remove(engine, id, &ignored);
     return r;
 }
@@ -177,6 +179,8 @@ static int make(struct engine *engine, const struct box_spec *box, const char *m
         r = volume_create(engine, mark, labels, err);
     if (r == 0)
         r = read_mark(engine, mark, ret, err);
+    if (r < 0)
+        engine_forget_cancel(engine);
     if (r < 0 || strcmp(ret, volume) != 0)
         (void)volume_remove(engine, volume, &ignored);
     return r;
@@ -232,6 +236,17 @@ int docker_layers_find(struct engine *engine, const struct box_spec *box, struct
 
 /* ---- removing ------------------------------------------------------------------------------- */
 
+/* Of two that filled at once one has the mark. */
+static bool names_volume(struct engine *engine, const char *mark, const char *volume)
+{
+    cleanup_with(volume_labels_free) char **labels = NULL;
+    struct gb_err ignored = { 0 };
+    const char *named =
+        volume_labels(engine, mark, &labels, &ignored) < 0 ? NULL : label_of(labels, LABEL_VOLUME);
+
+    return named && strcmp(named, volume) == 0;
+}
+
 /* A volume in use is refused by the engine; marks are in nobody's use, and go with what they name.
  */
 int docker_layers_prune(struct engine *engine, size_t *ret_n, struct gb_err *err)
@@ -249,7 +264,7 @@ int docker_layers_prune(struct engine *engine, size_t *ret_n, struct gb_err *err
             volume_remove(engine, *name, &ignored) < 0)
             continue;
         mark = label_of(labels, LABEL_LAYER);
-        if (mark)
+        if (mark && names_volume(engine, mark, *name))
             (void)volume_remove(engine, mark, &ignored);
         (*ret_n)++;
     }
