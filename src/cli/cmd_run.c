@@ -32,8 +32,7 @@ struct given {
 static const struct opt options[] = {
     { OPT_LIST, "file", 0, AT(run.files), "HOST[:BOX]", "put a file into every box, read-only" },
     PACKAGE_NAME_OPTIONS(struct given, run.packages),
-    { OPT_TEXT, "net", 0, AT(run.net), "RULES",
-      "what the program may reach when it is run at the end [none]" },
+    { OPT_TEXT, "net", 0, AT(run.net), "RULES", "what its run at the end may reach [none]" },
     { OPT_TEXT, "out", 0, AT(run.out), "DIR", "write code and tests there too" },
     { OPT_FLAG, "force", 0, AT(run.is_forced), NULL, "replace files of --out and --record" },
     { OPT_TEXT, "language", 'l', AT(run.language), "LANG", "that it must be written in" },

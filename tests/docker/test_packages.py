@@ -30,13 +30,17 @@ def run(docker, image, index, place):
     return run
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def layers(docker):
-    """The volumes of layers that came with this test; the engine is that of others, too."""
+    """The volumes of layers that came with this test; they go with it."""
     def found():
         return {name for name in docker.volumes() if name.startswith("glovebox-layer-")}
     before = found()
-    return lambda: found() - before
+    yield lambda: found() - before
+    assert host.until(docker.is_clean, within=5)
+    for name in found() - before:
+        docker.engine.ask("DELETE", f"/volumes/{name}")
+    assert found() == before
 
 
 SHOW = "import alpha, beta_two\nprint(alpha.VERSION, beta_two.NAME)\n"

@@ -157,10 +157,10 @@ def test_C21_privileged_programs_of_a_toolchain_give_nothing(tree, probe):
 
 
 def test_only_named_files_of_etc_are_shown(host_user):
-    """Everything in /etc of a box is on the list of the design."""
+    """Everything in /etc of a box is on the list of the design, or made for pip."""
     allowed = ("alternatives java maven ssl ca-certificates python3 perl php R lua fonts groff "
                "terminfo ld.so localtime locale.alias mime.types protocols services passwd group "
-               "hosts hostname resolv.conf nsswitch.conf machine-id mtab").split()
+               "hosts hostname resolv.conf nsswitch.conf machine-id mtab pip.conf").split()
     result = box.run("ls -A /etc /etc/ssl; cat /etc/hostname /etc/machine-id /etc/passwd",
                      language="sh", as_user=host_user)
     assert result.verdict == "ok", result
