@@ -562,6 +562,9 @@ int box_run(struct box *box, const struct box_run_spec *spec, struct box_run_end
     close_channels(&p);
     if (closed < 0 && settled == 0)
         return closed;
+    /* Also when the end of the program was heard of: what is not a box has no result. */
+    if (settled < 0)
+        return settled;
     if (r < 0 && !ret->is_lost && !ret->has_exited && ret->kill == BOX_KILL_NONE)
         return lost.code ? (*err = lost, r) : r;
     return 0;

@@ -200,6 +200,16 @@ static const char **join_args(char *const *argv, const char *const *args)
     return joined;
 }
 
+/* A step that could not be run decides, not the one before it. */
+static void note_unrun(struct run_result *result, const char *name)
+{
+    struct run_step *step = &result->steps[result->n_steps++];
+
+    *step = (struct run_step){ .name = name, .facts = { .is_lost = true } };
+    step->begin = step->end = out_log_mark(result->log);
+    step->verdict = verdict_of(&step->facts);
+}
+
 static int run_steps(struct execution *x, const struct language_step *steps, size_t n,
                      struct gb_err *err)
 {
@@ -213,6 +223,8 @@ static int run_steps(struct execution *x, const struct language_step *steps, siz
         if (!argv)
             return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for arguments");
         r = run_step(x, steps[i].name, argv, steps[i].env, is_last, err);
+        if (r < 0 && i > 0 && x->result->n_steps == i)
+            note_unrun(x->result, steps[i].name);
         if (r < 0)
             return r;
         if (x->result->steps[i].verdict != VERDICT_OK)
