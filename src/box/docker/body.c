@@ -185,6 +185,27 @@ static void fill_mounts(struct container_mount mounts[static DOCKER_LAYERS_MAX +
         };
 }
 
+int docker_create_filler(struct engine *engine, const struct box_spec *spec, const char *volume,
+                         const char *target, char *ret_id, struct gb_err *err)
+{
+    static const char *const nothing[] = { "/nothing", NULL };
+    const struct container_mount mounts[] = {
+        { .type = "volume", .source = volume, .target = target, .is_no_copy = true },
+        { 0 },
+    };
+    struct docker_marks marks;
+    const struct container_spec body = {
+        .image = spec->image,
+        .entrypoint = nothing,
+        .labels = marks.labels,
+        .network_mode = "none",
+        .mounts = mounts,
+    };
+
+    docker_marks_init(spec, &marks);
+    return container_create(engine, &body, ret_id, NULL, err);
+}
+
 int docker_create(struct engine *engine, const struct box_spec *spec,
                   const struct docker_glove *glove, const struct docker_layers *layers,
                   char *ret_id, wall_set *ret_missing, struct gb_err *err)

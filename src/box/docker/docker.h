@@ -65,6 +65,10 @@ int docker_layers_prune(struct engine *engine, size_t *ret_n, struct gb_err *err
 
 /* ---- containers ------------------------------------------------------------------------------ */
 
+/* A container that never starts, through which a volume is filled; the caller removes it. */
+int docker_create_filler(struct engine *engine, const struct box_spec *spec, const char *volume,
+                         const char *target, char *ret_id, struct gb_err *err);
+
 /* Makes the container; it is not started.  Walls of which the engine says that it cannot build them
  * in *ret_missing. */
 int docker_create(struct engine *engine, const struct box_spec *spec,

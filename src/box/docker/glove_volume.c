@@ -73,29 +73,12 @@ static int fill_through(struct engine *engine, const char *container, const char
 static int fill(struct engine *engine, const struct box_spec *box, const struct docker_glove *glove,
                 struct gb_err *err)
 {
-    static const char *const nothing[] = { "/nothing", NULL };
-    const struct container_mount mounts[] = {
-        { .type = "volume",
-          .source = glove->volume,
-          .target = DOCKER_GLOVE_DIR,
-          .is_no_copy = true },
-        { 0 },
-    };
-    struct docker_marks marks;
-    struct container_spec spec = {
-        .image = box->image,
-        .entrypoint = nothing,
-        .labels = marks.labels,
-        .network_mode = "none",
-        .mounts = mounts,
-    };
     struct gb_err ignored = { 0 };
     char id[CONTAINER_ID_SIZE];
     int r = volume_create(engine, glove->volume, ours, err);
 
-    docker_marks_init(box, &marks);
     if (r == 0)
-        r = container_create(engine, &spec, id, NULL, err);
+        r = docker_create_filler(engine, box, glove->volume, DOCKER_GLOVE_DIR, id, err);
     if (r < 0)
         return r;
     r = fill_through(engine, id, glove->file, err);

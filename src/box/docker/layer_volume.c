@@ -95,25 +95,10 @@ static int put_tree(struct engine *engine, const char *container, int tree_fd, s
 static int fill(struct engine *engine, const struct box_spec *box, const char *volume, int tree_fd,
                 struct gb_err *err)
 {
-    static const char *const nothing[] = { "/nothing", NULL };
-    const struct container_mount mounts[] = {
-        { .type = "volume", .source = volume, .target = FILL_DIR, .is_no_copy = true },
-        { 0 },
-    };
-    struct docker_marks marks;
-    struct container_spec spec = {
-        .image = box->image,
-        .entrypoint = nothing,
-        .labels = marks.labels,
-        .network_mode = "none",
-        .mounts = mounts,
-    };
     struct gb_err ignored = { 0 };
     char id[CONTAINER_ID_SIZE];
-    int r;
+    int r = docker_create_filler(engine, box, volume, FILL_DIR, id, err);
 
-    docker_marks_init(box, &marks);
-    r = container_create(engine, &spec, id, NULL, err);
     if (r < 0)
         return r;
     r = put_tree(engine, id, tree_fd, err);
