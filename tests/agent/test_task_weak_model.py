@@ -94,7 +94,7 @@ def test_a_plan_that_takes_too_long_leaves_time_for_the_work(place):
     slow = rule("x" * 5000, system=task.PLANS, delay="500ms")
     document = Agent(place, weak(more=[slow])).run("--max-time", "20s", TASK).document
     assert document["outcome"] == "passed" and assumed(document), document
-    assert document["spent"]["wall_ms"] >= 10000
+    assert document["spent"]["wall_ms"] >= 5000, "it was waited for"
 
 
 def test_what_decides_about_tests_is_not_a_drafts(place):

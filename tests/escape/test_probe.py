@@ -31,8 +31,6 @@ def bare(probe):
 ])
 def test_a_missing_wall_is_seen(bare, row, variant):
     leaks = [line.variant for line in bare.of(row, "LEAK")]
-
-
     assert variant in leaks, bare.rows[row]
 
 

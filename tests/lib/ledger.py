@@ -4,7 +4,7 @@
 Two kinds of entries.  *Own* ones can be told from what others do at the same time: processes,
 because pytest adopts every orphan below it; groups, the run directory and temporary files, because
 each test has its own (lib/place.py); descriptors of this process.  They are compared around every
-test.  *Shared* ones are counters of the whole machine (terminals, keys, System V objects, network
+test.  *Shared* ones are counters of the whole machine (terminals, keys, System V objects, mounts, network
 namespaces, loop devices, every glovebox process): they are compared around every test that runs
 alone, and around the whole session where two run at once.  GLOVEBOX_LEDGER=own leaves them out, for
 a machine on which somebody else uses glovebox at the same time.
@@ -56,9 +56,15 @@ def all_groups():
     return host.group_directories(lambda name: name.startswith("glovebox"))
 
 
-def mounts():
+def all_mounts():
     lines = host.read("/proc/self/mountinfo").splitlines()
     return [" ".join(line.split(" - ")[0].split()[2:5]) for line in lines]
+
+
+def mounts():
+    """Without those in the places of tests that run at the same time."""
+    here = os.path.dirname(os.environ.get("TMPDIR", ""))
+    return [line for line in all_mounts() if "/gbtest-" not in line or here in line]
 
 
 def run_directory():
@@ -166,6 +172,7 @@ SHARED = {
     "network namespaces of the machine": all_namespaces,
     "groups of the machine": all_groups,
     "temporary files of the machine": all_temporary_files,
+    "mounts of the machine": all_mounts,
     "terminals": terminals,
     "keys": keys,
     "System V objects": sysv_objects,
@@ -174,7 +181,8 @@ SHARED = {
 }
 
 # Of these also a disappearance is a fault: glovebox touched what was not its own.
-MUST_STAY = ("groups", "groups of the machine", "mounts", "loop devices", "network devices")
+MUST_STAY = ("groups", "groups of the machine", "mounts", "mounts of the machine",
+             "loop devices", "network devices")
 
 
 def is_alone():

@@ -341,18 +341,21 @@ static void try_foreign_programs(void)
         unsigned char machine;
     } kinds[] = { { "i386", 3 }, { "x32", 62 }, { "arm", 40 } };
     unsigned char bytes[128];
+    char path[64];
 
+    /* Without a box /tmp is everybody's, and two probes may be at work. */
+    snprintf(path, sizeof(path), "/tmp/foreign-%d", (int)getpid());
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
         size_t size = elf32(bytes, kinds[i].machine);
-        int fd = open("/tmp/foreign", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
+        int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
 
         (void)!write(fd, bytes, size);
         close(fd);
-        struct outcome outcome = in_child(exec_file, "/tmp/foreign", 5);
+        struct outcome outcome = in_child(exec_file, path, 5);
 
         verdict(named("program-%s", kinds[i].name), outcome.exit_code == SEEN,
                 outcome_text(&outcome));
-        (void)unlink("/tmp/foreign");
+        (void)unlink(path);
     }
 }
 
