@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/knob.h"
 #include "base/path.h"
 #include "base/sys.h"
 
@@ -28,23 +29,6 @@ int group_path(const struct msg_group *step, uint32_t slot, char path[static PAT
     int n = snprintf(path, PATH_MAX, "%s/%s%u", step->dir, step->name, slot);
 
     return n < 0 || n >= PATH_MAX ? -ENAMETOOLONG : 0;
-}
-
-/* knob is "file=value". */
-static int knob_write(int dir_fd, const char *knob)
-{
-    const char *equals = strchr(knob, '=');
-    char file[NAME_MAX + 1];
-    size_t len;
-
-    if (!equals)
-        return -EINVAL;
-    len = (size_t)(equals - knob);
-    if (len >= sizeof(file))
-        return -EINVAL;
-    memcpy(file, knob, len);
-    file[len] = '\0';
-    return fd_write_text(dir_fd, file, equals + 1);
 }
 
 int group_limit(const struct msg_group *step, const struct group *group)

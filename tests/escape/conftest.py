@@ -4,6 +4,7 @@ import shutil
 
 import pytest
 
+import loads
 import sheet as sheets
 from lib import ledger as books, place as places
 
@@ -17,6 +18,16 @@ def probe():
     folder = sheets.private_folder()
     try:
         yield sheets.build_probe(folder)
+    finally:
+        shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session")
+def load():
+    """The static program that takes all it can get of a resource."""
+    folder = sheets.private_folder()
+    try:
+        yield loads.build(folder)
     finally:
         shutil.rmtree(folder)
 

@@ -110,6 +110,12 @@ static void a_run_has_groups_with_its_own_limits(void **state)
     assert_true(fd_read_text(g.dirs[g.memory], g.is_v2 ? "memory.max" : "memory.limit_in_bytes",
                              text, sizeof(text)) > 0);
     assert_string_equal(text, "67108864\n");
+    /* v1 counts TCP's buffers apart, and only where it is told to. */
+    if (!g.is_v2) {
+        assert_true(fd_read_text(g.dirs[g.memory], "memory.kmem.tcp.limit_in_bytes", text,
+                                 sizeof(text)) > 0);
+        assert_string_equal(text, "67108864\n");
+    }
     for (size_t i = 0; i < place->h.n; i++)
         if (strcmp(place->h.items[i].controller, "cpu") == 0 && !place->h.items[i].counts_cpu)
             assert_int_equal(faccessat(place->dirs[i], "run-5", F_OK, 0), -1);

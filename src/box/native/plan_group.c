@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "box/native/knobs.h"
 #include "box/native/plan_step.h"
 
 /* What the glove itself may use besides the run's memory and processes: plenty where the run has
@@ -21,72 +22,15 @@ static struct allowance allowance(bool groups_runs)
                        : (struct allowance){ .bytes = 5ULL << 18, .pids = 2 };
 }
 
-#define CPU_PERIOD_US 100000ULL
-
-/* Knobs of one group, as strings in one block. */
-struct knobs {
-    char texts[8][64];
-    const char *list[9];
-    size_t n;
-};
-
-static void knob(struct knobs *knobs, const char *file, uint64_t value)
-{
-    (void)snprintf(knobs->texts[knobs->n], sizeof(knobs->texts[0]), "%s=%llu", file,
-                   (unsigned long long)value);
-    knobs->list[knobs->n] = knobs->texts[knobs->n];
-    knobs->n++;
-}
-
-static void knob_text(struct knobs *knobs, const char *text)
-{
-    (void)snprintf(knobs->texts[knobs->n], sizeof(knobs->texts[0]), "%s", text);
-    knobs->list[knobs->n] = knobs->texts[knobs->n];
-    knobs->n++;
-}
-
-static void knobs_v1(const struct limits *limits, struct allowance more, const char *controller,
-                     struct knobs *knobs)
-{
-    uint64_t memory = limits->memory_bytes + more.bytes;
-
-    if (strcmp(controller, "memory") == 0) {
-        knob(knobs, "memory.limit_in_bytes", memory);
-        knob(knobs, "memory.memsw.limit_in_bytes", memory);
-        knob(knobs, "memory.kmem.tcp.limit_in_bytes", memory);
-    } else if (strcmp(controller, "pids") == 0) {
-        knob(knobs, "pids.max", limits->pids + more.pids);
-    } else if (strcmp(controller, "cpu") == 0) {
-        /* A new group's period is CPU_PERIOD_US. */
-        knob(knobs, "cpu.cfs_quota_us", limits->cpu_milli * CPU_PERIOD_US / 1000);
-    }
-}
-
-static void knobs_v2(const struct limits *limits, struct allowance more, wall_set walls,
-                     struct knobs *knobs)
+/* Runs are limited in groups of their own below, by what is passed on to them. */
+static void pass_on(struct knobs *knobs, wall_set walls)
 {
     bool has_memory = walls & 1u << WALL_MEMORY;
     bool has_pids = walls & 1u << WALL_PIDS;
-    char text[64];
 
-    if (has_memory) {
-        knob(knobs, "memory.max", limits->memory_bytes + more.bytes);
-        knob(knobs, "memory.swap.max", 0);
-    }
-    if (has_pids)
-        knob(knobs, "pids.max", limits->pids + more.pids);
-    if (walls & 1u << WALL_CPU) {
-        (void)snprintf(text, sizeof(text), "cpu.max=%llu %llu",
-                       (unsigned long long)(limits->cpu_milli * CPU_PERIOD_US / 1000),
-                       (unsigned long long)CPU_PERIOD_US);
-        knob_text(knobs, text);
-    }
-    /* What runs below are limited by in groups of their own. */
-    if (has_memory || has_pids) {
-        (void)snprintf(text, sizeof(text), "cgroup.subtree_control=%s%s",
-                       has_memory ? "+memory " : "", has_pids ? "+pids" : "");
-        knob_text(knobs, text);
-    }
+    if (has_memory || has_pids)
+        knobs_add(knobs, "cgroup.subtree_control=%s%s", has_memory ? "+memory " : "",
+                  has_pids ? "+pids" : "");
 }
 
 static bool shows_groups(const struct plan_compiler *c)
@@ -104,6 +48,11 @@ void plan_group(struct plan_compiler *c, const struct hierarchy *h)
 {
     bool is_v2_only = c->facts->groups.layout == LAYOUT_V2;
     struct allowance more = allowance(c->facts->groups.can_group_runs);
+    const struct knob_limits limits = {
+        .memory_bytes = c->spec->limits.memory_bytes + more.bytes,
+        .pids = c->spec->limits.pids + more.pids,
+        .cpu_milli = c->spec->limits.cpu_milli,
+    };
     struct knobs knobs = { .n = 0 };
     char packed[640];
     char name[48];
@@ -119,11 +68,12 @@ void plan_group(struct plan_compiler *c, const struct hierarchy *h)
     if (!plan_has(c, h->wall))
         return;
     (void)snprintf(name, sizeof(name), "glovebox-%s", c->facts->tag);
-    if (is_v2_only)
-        knobs_v2(&c->spec->limits, more, c->walls, &knobs);
-    else
-        knobs_v1(&c->spec->limits, more, h->controller, &knobs);
-    knobs.list[knobs.n] = NULL;
+    if (is_v2_only) {
+        knobs_v2(&knobs, c->walls, &limits);
+        pass_on(&knobs, c->walls);
+    } else {
+        knobs_v1(&knobs, h->controller, &limits);
+    }
     (void)wire_strs_pack(knobs.list, packed, sizeof(packed), &group.knobs);
     plan_step(c, MSG_GROUP, &group);
 }

@@ -15,6 +15,7 @@
 #include "base/count.h"
 #include "base/err.h"
 #include "base/fd.h"
+#include "box/native/knobs.h"
 
 /* The kernel tells of a group's changes at most every 10 ms, later ones behind a timer, and takes
  * the timer away with the group: when the spawner's guard removes it, nobody is told. */
@@ -101,47 +102,28 @@ void run_group_read(const struct run_group *g, struct box_run_end *ret)
 
 /* ---- making --------------------------------------------------------------------------------- */
 
-static int write_number(int dir, const char *file, uint64_t value)
+/* The CPU limit is the box's. */
+static int limit(const struct run_group *g, int dir, const struct hierarchy *h, wall_set walls,
+                 const struct limits *limits)
 {
-    char text[24];
+    const struct knob_limits own = { .memory_bytes = limits->memory_bytes, .pids = limits->pids };
+    struct knobs knobs = { .n = 0 };
 
-    (void)snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
-    return fd_write_text(dir, file, text);
-}
-
-static int knobs_v1(const struct hierarchy *h, int dir, const struct limits *limits)
-{
-    int r;
-
-    if (strcmp(h->controller, "pids") == 0)
-        return write_number(dir, "pids.max", limits->pids);
-    if (strcmp(h->controller, "memory") != 0)
-        return 0;
-    r = write_number(dir, "memory.limit_in_bytes", limits->memory_bytes);
-    return r < 0 ? r : write_number(dir, "memory.memsw.limit_in_bytes", limits->memory_bytes);
-}
-
-static int knobs_v2(wall_set walls, int dir, const struct limits *limits)
-{
-    int r = 0;
-
-    if (walls & 1u << WALL_MEMORY) {
-        r = write_number(dir, "memory.max", limits->memory_bytes);
-        if (r == 0)
-            r = write_number(dir, "memory.swap.max", 0);
-        if (r == 0)
-            r = write_number(dir, "memory.oom.group", 1);
+    if (!h->is_v2) {
+        knobs_v1(&knobs, h->controller, &own);
+    } else if (g->is_v2) {
+        knobs_v2(&knobs, walls, &own);
+        if (walls & 1u << WALL_MEMORY)
+            knobs_add(&knobs, "memory.oom.group=1");
     }
-    if (r == 0 && walls & 1u << WALL_PIDS)
-        r = write_number(dir, "pids.max", limits->pids);
-    return r;
+    return knobs_write(&knobs, dir);
 }
 
 static int make_own(struct run_group *g, size_t i, const struct hierarchy *h, wall_set walls,
                     const struct limits *limits)
 {
     char name[24];
-    int r = 0;
+    int r;
 
     (void)snprintf(name, sizeof(name), "run-%u", g->number);
     if (mkdirat(g->parents[i], name, 0755) < 0)
@@ -152,13 +134,11 @@ static int make_own(struct run_group *g, size_t i, const struct hierarchy *h, wa
     /* Whatever the caller's umask: the run reads its limits here where the box's group is shown. */
     if (fchmod(g->dirs[i], 0755) < 0)
         return -errno;
+    r = limit(g, g->dirs[i], h, walls, limits);
     if (!h->is_v2) {
-        r = knobs_v1(h, g->dirs[i], limits);
         g->joins[i] = openat(g->dirs[i], "tasks", O_WRONLY | O_CLOEXEC);
         return r == 0 && g->joins[i] < 0 ? -errno : r;
     }
-    if (g->is_v2)
-        r = knobs_v2(walls, g->dirs[i], limits);
     /* The glove, who has no right on it, must be able to let a child be born here. */
     if (r == 0 && fchmodat(g->dirs[i], "cgroup.procs", 0666, 0) < 0)
         r = -errno;
