@@ -87,9 +87,9 @@ VERDICTS = {
 
 
 @pytest.mark.parametrize("name", VERDICTS)
-def test_verdict_and_exit_code(name):
+def test_verdict_and_exit_code(name, host_user):
     language, code, limits, expected = VERDICTS[name]
-    result = box.run(code, language=language, **limits)
+    result = box.run(code, language=language, as_user=host_user, **limits)
     assert outcome(result) == expected, result
     assert result.survivors == 0 and "error" not in result.document, result
     decided_by_limit = expected[0] in ("timeout", "cpu", "memory", "pids", "disk", "output")
@@ -102,8 +102,8 @@ def test_every_verdict_is_in_the_table():
     assert seen == set("ok nonzero signal timeout cpu memory pids disk output".split())
 
 
-def test_disk_by_number_of_files():
-    result = box.run(FILES + "; exit 6", language="sh", host_env={"GLOVEBOX_INODES": "200"})
+def test_disk_by_number_of_files(host_user):
+    result = box.run(FILES + "; exit 6", language="sh", host_env={"GLOVEBOX_INODES": "200"}, as_user=host_user)
     assert outcome(result) == ("disk", 6, None, 153), result
 
 
@@ -140,24 +140,24 @@ PRECEDENCE = {
 
 
 @pytest.mark.parametrize("name", PRECEDENCE)
-def test_precedence(name):
+def test_precedence(name, host_user):
     code, limits, verdict, events = PRECEDENCE[name]
-    result = box.run(code, language="python", **limits)
+    result = box.run(code, language="python", as_user=host_user, **limits)
     assert (result.verdict, result.events, result.survivors) == (verdict, events, 0), result
 
 
-def test_memory_comes_before_pids():
+def test_memory_comes_before_pids(host_user):
     """Children that wait are in the way of the pids limit, one that eats in that of memory."""
     code = FORK_OUT.replace("fork_out()\nprint", "first = os.fork()\nif first == 0:\n"
                             "    signal.pause()\nfork_out()\nprint")
     code += "os.kill(first, 9); os.waitpid(first, 0)\n" + CHILD_EATS + "sys.exit(3)\n"
-    result = box.run(code, language="python", memory="96m", pids=8)
+    result = box.run(code, language="python", memory="96m", pids=8, as_user=host_user)
     assert (result.verdict, result.exit_code, result.events) == ("memory", 3, ["pids_max"]), result
 
 
-def test_a_limit_that_was_not_reached_decides_nothing():
+def test_a_limit_that_was_not_reached_decides_nothing(host_user):
     result = box.run("head -c 1000k /dev/zero >f; head -c 99k /dev/zero; sleep 0.1; exit 7",
-                     language="sh", disk="2m", output_max="99k", timeout=20, pids=4, memory="32m")
+                     language="sh", disk="2m", output_max="99k", timeout=20, pids=4, memory="32m", as_user=host_user)
     assert (result.verdict, result.exit_code, result.events) == ("nonzero", 7, []), result
 
 
@@ -201,9 +201,9 @@ PARTIAL = {
 
 
 @pytest.mark.parametrize("verdict", PARTIAL)
-def test_output_until_then_is_told(verdict):
+def test_output_until_then_is_told(verdict, host_user):
     tail, limits = PARTIAL[verdict]
-    result = box.run("printf before; printf also >&2; " + tail, language="sh", **limits)
+    result = box.run("printf before; printf also >&2; " + tail, language="sh", as_user=host_user, **limits)
     assert result.verdict == verdict, result
     assert result.stdout == "before" and result.stdout_bytes == 6, result
     assert result.stderr.startswith("also"), result
@@ -221,8 +221,8 @@ def test_output_until_then_is_passed_on_without_json(verdict):
 # ---- lost ---------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("victim", ["spawner", "glove"])
-def test_a_lost_box_is_a_sandbox_error(victim):
-    with box.start("echo before; cat", language="sh") as living:
+def test_a_lost_box_is_a_sandbox_error(victim, host_user):
+    with box.start("echo before; cat", language="sh", as_user=host_user) as living:
         living.expect(b"before")
         os.kill(getattr(living, victim), 9)
         assert living.process.wait(20) == 125
@@ -241,16 +241,16 @@ def test_sandbox_error_is_a_whole_document():
 
 # ---- measures -----------------------------------------------------------------------------------
 
-def test_times_are_measured():
-    idle = box.run("sleep 0.5", language="sh")
+def test_times_are_measured(host_user):
+    idle = box.run("sleep 0.5", language="sh", as_user=host_user)
     assert 450 <= idle.wall_ms < 5000 and idle.cpu_ms < 200, idle
-    busy = box.run("import time\nwhile time.process_time() < 0.5: pass", language="python")
+    busy = box.run("import time\nwhile time.process_time() < 0.5: pass", language="python", as_user=host_user)
     assert 480 <= busy.cpu_ms < 2000 and busy.wall_ms >= 450, busy
 
 
-def test_memory_peak_is_measured():
-    small = box.run("pass", language="python")
-    large = box.run("x = bytearray(b'x') * (100 << 20)", language="python")
+def test_memory_peak_is_measured(host_user):
+    small = box.run("pass", language="python", as_user=host_user)
+    large = box.run("x = bytearray(b'x') * (100 << 20)", language="python", as_user=host_user)
     assert 100 << 20 <= large.memory_peak_bytes <= 200 << 20, large
     assert small.memory_peak_bytes < 60 << 20, small
 

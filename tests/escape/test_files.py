@@ -37,6 +37,12 @@ def only_plain(folder):
             assert stat.S_ISDIR(info.st_mode) or info.st_nlink == 1, path
 
 
+def hand_over(place, user):
+    """Everything of the test is the user's who starts glovebox, so that only glovebox keeps it safe."""
+    if user is not None:
+        place.give_to(user)
+
+
 def remove(folder):
     """The standard library's rmtree needs a descriptor and a frame for every level."""
     subprocess.run(["rm", "-rf", str(folder)], check=True)
@@ -49,12 +55,12 @@ def remove(folder):
     "/dev/null", "/dev/x", "/etc/passwd", "/etc/x", "/usr/bin/x", "/x", "/proc/sys/kernel/hostname",
     "/sys/x", "/proc/1/environ", "", ".", "..", "a/", "//", "a//b", "/root/x", "/run/../etc/x",
 ])
-def test_C28_a_file_goes_where_the_run_user_may_write_or_nowhere(place, target):
+def test_C28_a_file_goes_where_the_run_user_may_write_or_nowhere(place, target, host_user):
     """Refused, or written with the rights of the run user, never with those of PID 1."""
     source = place.cwd / "source"
     source.write_text("PLANTED")
     result = box.run("cat /etc/passwd /proc/sys/kernel/hostname; ls -l /etc/x /usr/bin/x /x /dev/x",
-                     language="sh", files=[(source, target)], timeout=SECONDS)
+                     language="sh", files=[(source, target)], timeout=SECONDS, as_user=host_user)
     assert not result.hung
     assert result.returncode in (2, 125) or result.verdict in ("ok", "nonzero"), result
     assert "PLANTED" not in (result.stdout or ""), result
@@ -62,11 +68,11 @@ def test_C28_a_file_goes_where_the_run_user_may_write_or_nowhere(place, target):
 
 
 @pytest.mark.parametrize("name", ["a b", "-rf", "a'b\"c", "$(id)", "a;b", "*", "a\\b", "ü", "\u2028"])
-def test_C28_odd_names_are_just_names(place, name):
+def test_C28_odd_names_are_just_names(place, name, host_user):
     source = place.cwd / "source"
     source.write_text("content of it")
     result = box.run("cd d; for f in *; do cat -- \"$f\"; done", language="sh",
-                     files=[(source, f"d/{name}")], timeout=SECONDS)
+                     files=[(source, f"d/{name}")], timeout=SECONDS, as_user=host_user)
     assert result.stdout == "content of it", result
 
 
@@ -91,11 +97,11 @@ MAKE_OUT = {
 
 
 @pytest.mark.parametrize("how", MAKE_OUT)
-def test_C28_what_is_no_plain_file_does_not_come_out(place, canaries, how):
+def test_C28_what_is_no_plain_file_does_not_come_out(place, canaries, how, host_user):
     target = place.cwd / "result"
     code = MAKE_OUT[how].format(secret=canaries.base / "readable")
     result = box.run(code, language="sh", out=[("out", target)], timeout=SECONDS,
-                     host_env=canaries.environment)
+                     host_env=canaries.environment, as_user=host_user)
     assert not result.hung, result
     assert canaries.found_in(result.out, result.err) == []
     if target.exists():
@@ -111,32 +117,33 @@ def test_C28_what_is_no_plain_file_does_not_come_out(place, canaries, how):
     "/etc/shadow", "/proc/self/fd/1", "/proc/1/fd/3", "../../etc/passwd", "/proc/self/exe",
     "/proc/1/exe", "/dev/fd/0", "/proc/self/pagemap",
 ])
-def test_C28_out_reads_with_the_run_users_rights(place, canaries, path):
+def test_C28_out_reads_with_the_run_users_rights(place, canaries, path, host_user):
     target = place.cwd / "result"
     result = box.run("true", language="sh", out=[(path, target)], timeout=SECONDS,
-                     host_env=canaries.environment)
+                     host_env=canaries.environment, as_user=host_user)
     assert not result.hung, result
     taken = target.read_bytes() if target.exists() else b""
     assert canaries.found_in(result.out, result.err, taken) == []
     assert b"glovebox" not in taken and len(taken) < 1 << 20, taken[:200]
 
 
-def test_C28_a_huge_sparse_file_is_capped(place):
+def test_C28_a_huge_sparse_file_is_capped(place, host_user):
     """A terabyte of nothing: refused for its size, or for the disk's; the host's disk stays."""
     target = place.cwd / "result"
     free = os.statvfs(place.cwd).f_bavail
     result = box.run("truncate -s 1T out; truncate -s 200M small; ls -l", language="sh",
-                     out=[("out", target)], disk="64m", timeout=SECONDS)
+                     out=[("out", target)], disk="64m", timeout=SECONDS, as_user=host_user)
     assert not result.hung, result
     assert not target.exists() or target.stat().st_size <= 64 << 20
     assert (free - os.statvfs(place.cwd).f_bavail) * 4096 < 256 << 20
 
 
-def test_C28_names_with_control_bytes_are_safe_to_report(place):
+def test_C28_names_with_control_bytes_are_safe_to_report(place, host_user):
     folder = place.cwd / "ws"
     folder.mkdir()
     code = "printf x > \"$(printf 'a\\033[31mb\\nc')\"; printf y > \"$(printf 'bad\\377name')\"; echo z > ok"
-    result = box.run(code, language="sh", workspace=folder, timeout=SECONDS)
+    hand_over(place, host_user)
+    result = box.run(code, language="sh", workspace=folder, timeout=SECONDS, as_user=host_user)
     assert result.verdict == "ok" and result.document is not None, result
     assert b"\x1b" not in result.out and b"\xff" not in result.out
     assert (folder / "ok").read_text() == "z\n"
@@ -145,7 +152,7 @@ def test_C28_names_with_control_bytes_are_safe_to_report(place):
 
 # ---- C10, C30: what the host's directory carries in ------------------------------------------------
 
-def test_C30_links_in_the_workspace_are_not_followed_on_the_way_in(place, canaries):
+def test_C30_links_in_the_workspace_are_not_followed_on_the_way_in(place, canaries, host_user):
     """A cloned repository may hold a link to the caller's own secrets."""
     folder = place.cwd / "ws"
     folder.mkdir()
@@ -157,13 +164,14 @@ def test_C30_links_in_the_workspace_are_not_followed_on_the_way_in(place, canari
     (folder / "up").symlink_to("../../../../..")
     (folder / "dangling").symlink_to("/nonexistent")
     code = "cat plain; cat secret readable dir/* etc/shadow up/etc/shadow dir/readable; ls -lR"
-    result = box.run(code, language="sh", workspace=folder, timeout=SECONDS)
+    hand_over(place, host_user)
+    result = box.run(code, language="sh", workspace=folder, timeout=SECONDS, as_user=host_user)
     assert (result.stdout or "").startswith("plain") or result.returncode == 125, result
     assert canaries.found_in(result.out, result.err) == []
     assert "root:" not in (result.stdout or "")
 
 
-def test_C10_nodes_and_pipes_in_the_workspace_do_not_get_in(place):
+def test_C10_nodes_and_pipes_in_the_workspace_do_not_get_in(place, host_user):
     folder = place.cwd / "ws"
     folder.mkdir()
     os.mknod(folder / "mem", stat.S_IFCHR | 0o666, os.makedev(1, 1))
@@ -172,15 +180,16 @@ def test_C10_nodes_and_pipes_in_the_workspace_do_not_get_in(place):
     (folder / "plain").write_text("plain")
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(folder / "sock"))
+        hand_over(place, host_user)
         result = box.run("cat plain; find . -type c -o -type b -o -type p -o -type s",
-                         language="sh", workspace=folder, timeout=SECONDS)
+                         language="sh", workspace=folder, timeout=SECONDS, as_user=host_user)
     assert not result.hung
     assert result.returncode in (2, 125) or result.stdout == "plain", result
     left = tree(folder)
     assert left["mem"] == stat.S_IFCHR and left["fifo"] == stat.S_IFIFO
 
 
-def test_C30_a_deep_workspace_and_one_with_many_files_end_in_time(place):
+def test_C30_a_deep_workspace_and_one_with_many_files_end_in_time(place, host_user):
     folder = place.cwd / "ws"
     folder.mkdir()
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -190,7 +199,8 @@ def test_C30_a_deep_workspace_and_one_with_many_files_end_in_time(place):
         os.close(fd)
         fd = below
     os.close(fd)
-    result = box.run("echo started", language="sh", workspace=folder, timeout=SECONDS)
+    hand_over(place, host_user)
+    result = box.run("echo started", language="sh", workspace=folder, timeout=SECONDS, as_user=host_user)
     assert not result.hung and result.returncode in (0, 2, 125), result
     remove(folder)
 
@@ -229,9 +239,7 @@ def test_C29_what_the_box_plants_in_the_workspace_leads_nowhere(place, canaries,
     (folder / "d").mkdir(parents=True)
     (folder / "f").write_text("f")
     (folder / "d" / "precious").write_text("inner")
-    if host_user is not None:
-        for path in (folder, folder / "d", folder / "f", folder / "d" / "precious"):
-            os.chown(path, host_user.uid, host_user.gid)
+    hand_over(place, host_user)
     code = PLANT[how].format(elsewhere=elsewhere)
     result = box.run(code, language="sh", workspace=folder, timeout=SECONDS, as_user=host_user)
     assert not result.hung, result
@@ -240,7 +248,7 @@ def test_C29_what_the_box_plants_in_the_workspace_leads_nowhere(place, canaries,
     only_plain(folder)
 
 
-def test_C29_links_of_the_host_in_its_own_workspace_are_not_written_through(place, canaries):
+def test_C29_links_of_the_host_in_its_own_workspace_are_not_written_through(place, canaries, host_user):
     """The caller's directory has a link to somewhere else; the box writes below that name."""
     folder, elsewhere = place.cwd / "ws", outside(place, canaries)
     folder.mkdir()
@@ -248,7 +256,8 @@ def test_C29_links_of_the_host_in_its_own_workspace_are_not_written_through(plac
     (folder / "file").symlink_to(elsewhere / "precious")
     code = "rm -rf linked file; mkdir linked; echo EVIL > linked/precious; echo EVIL > linked/new; " \
            "echo EVIL > file"
-    result = box.run(code, language="sh", workspace=folder, timeout=SECONDS)
+    hand_over(place, host_user)
+    result = box.run(code, language="sh", workspace=folder, timeout=SECONDS, as_user=host_user)
     assert not result.hung, result
     assert (elsewhere / "precious").read_text() == "precious"
     assert os.listdir(elsewhere) == ["precious"]
@@ -318,22 +327,24 @@ def test_C29_too_many_or_too_deep_files_end_with_an_answer(place):
 
 # ---- C30: the host's own names ---------------------------------------------------------------------
 
-def test_C30_out_does_not_write_through_a_link(place, canaries):
+def test_C30_out_does_not_write_through_a_link(place, canaries, host_user):
     """An earlier run may have left it in a directory that is exported again and again."""
     elsewhere = outside(place, canaries)
     (place.cwd / "result").symlink_to(elsewhere / "precious")
+    hand_over(place, host_user)
     result = box.run("echo EVIL > out", language="sh", out=[("out", place.cwd / "result")],
-                     timeout=SECONDS)
+                     timeout=SECONDS, as_user=host_user)
     assert not result.hung
     assert (elsewhere / "precious").read_text() == "precious", result
 
 
-def test_C30_out_into_a_pipe_or_a_directory_does_not_hang(place):
+def test_C30_out_into_a_pipe_or_a_directory_does_not_hang(place, host_user):
     os.mkfifo(place.cwd / "pipe")
     (place.cwd / "folder").mkdir()
+    hand_over(place, host_user)
     for name in ("pipe", "folder"):
         result = box.run("echo x > out", language="sh", out=[("out", place.cwd / name)],
-                         timeout=SECONDS, outer=40)
+                         timeout=SECONDS, outer=40, as_user=host_user)
         assert not result.hung and result.returncode != 0, result
     assert stat.S_ISFIFO(os.lstat(place.cwd / "pipe").st_mode)
     assert os.listdir(place.cwd / "folder") == []
@@ -357,8 +368,7 @@ def test_C30_a_step_cannot_be_tricked_by_what_an_earlier_step_left(place):
 def test_C30_files_come_out_owned_by_the_caller(place, host_user):
     folder = place.cwd / "ws"
     folder.mkdir()
-    if host_user is not None:
-        os.chown(folder, host_user.uid, host_user.gid)
+    hand_over(place, host_user)
     result = box.run("mkdir d; echo x > d/file; echo y > out", language="sh", workspace=folder,
                      as_user=host_user, timeout=SECONDS)
     assert result.verdict == "ok", result

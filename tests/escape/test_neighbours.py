@@ -23,9 +23,9 @@ def neighbour(probe, token, **request):
         assert code == 0 and b"visits 0" in seen, seen
 
 
-def test_C27_what_a_box_may_have_of_its_own_works(probe):
+def test_C27_what_a_box_may_have_of_its_own_works(probe, host_user):
     """Own System V objects, message queues, names, ports, locks: honest programs use them."""
-    with neighbour(probe, "x") as living:
+    with neighbour(probe, "x", as_user=host_user) as living:
         assert b"shm 1 sem 1 msg 1 mq 1 abstract 1 tcp 1 lock 1\n" in living.seen, living.seen
 
 
@@ -38,17 +38,17 @@ def test_C27_a_box_finds_nothing_of_another(probe, canaries, host_user):
     assert canaries.found_in(result.out, result.err) == []
 
 
-def test_C27_the_next_box_finds_nothing_of_the_one_before(probe, canaries):
-    with neighbour(probe, canaries.token("predecessor")):
+def test_C27_the_next_box_finds_nothing_of_the_one_before(probe, canaries, host_user):
+    with neighbour(probe, canaries.token("predecessor"), as_user=host_user):
         pass
-    result, answers = sheets.ask(probe, "C27", f"I01={canaries.reversed_prefix}", "C15")
+    result, answers = sheets.ask(probe, "C27", f"I01={canaries.reversed_prefix}", "C15", as_user=host_user)
     sheets.require(result, answers, "C27", "I01", "C15")
     assert canaries.found_in(result.out, result.err) == []
 
 
-def test_C27_files_of_a_box_are_nowhere_on_the_host(probe, canaries, place):
+def test_C27_files_of_a_box_are_nowhere_on_the_host(probe, canaries, place, host_user):
     """The token lies in the box's files; the host's own file systems do not show it."""
-    with neighbour(probe, canaries.token("inside")):
+    with neighbour(probe, canaries.token("inside"), as_user=host_user):
         for folder in (place.base, "/dev/shm", "/run"):
             for path in sorted(Path(folder).rglob("neighbour")):
                 pytest.fail(f"{path} is visible on the host")
@@ -89,9 +89,9 @@ def test_C11_another_run_of_the_same_box_is_out_of_reach(probe, host_user):
             assert victim.end()[0] == 0
 
 
-def test_C15_keys_of_the_host_and_of_other_boxes_are_out_of_reach(probe, canaries):
-    with neighbour(probe, canaries.token("keyring")):
-        result, answers = sheets.ask(probe, "C15")
+def test_C15_keys_of_the_host_and_of_other_boxes_are_out_of_reach(probe, canaries, host_user):
+    with neighbour(probe, canaries.token("keyring"), as_user=host_user):
+        result, answers = sheets.ask(probe, "C15", as_user=host_user)
     sheets.require(result, answers, "C15")
     canaries.check()
 
