@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* unit/test_keeper.c - one link shared by many: numbers, credit, and who loses what. */
+#include <stdio.h>
+
 #include "keeper_world.h"
 
 /* ---- numbers -------------------------------------------------------------------------------- */
@@ -571,6 +573,21 @@ static void hoard(int fds[static 2])
         assert_int_equal(fd_send(fds[0], "x", 1, many, FD_PASS_MAX, 0), 1);
 }
 
+/* A soft limit that the kernel has taken: valgrind keeps this one to itself. */
+static bool descriptors_are_limited(const struct rlimit *limit)
+{
+    unsigned long long soft = 0;
+    char line[256];
+    FILE *limits = fopen("/proc/self/limits", "re");
+
+    assert_non_null(limits);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, limit), 0);
+    while (fgets(line, sizeof(line), limits))
+        (void)sscanf(line, "Max open files %llu", &soft);
+    assert_int_equal(fclose(limits), 0);
+    return soft == limit->rlim_cur;
+}
+
 /* Any process of the user can bring that about, and nothing has been sent then. */
 static void a_run_whose_descriptors_cannot_be_sent_is_refused(void **state)
 {
@@ -586,14 +603,18 @@ static void a_run_whose_descriptors_cannot_be_sent_is_refused(void **state)
     int r;
 
     (void)state;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    low = (struct rlimit){ .rlim_cur = FD_PASS_MAX, .rlim_max = before.rlim_max };
+    bool is_limited = descriptors_are_limited(&low);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    if (!is_limited)
+        skip();
     world_up(&w);
     client_greeted(&w, &c);
     assert_int_equal(wire_strs_pack((const char *[]){ "true", NULL }, packed, 16, &run.argv), 0);
     peer_send_fds(&c, MSG_RUN, 0, 0, &run, &c.fd, 1);
     hoard(fds);
-    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-    low = (struct rlimit){ .rlim_cur = FD_PASS_MAX, .rlim_max = before.rlim_max };
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+    assert_true(descriptors_are_limited(&low));
     /* Root may send any number. */
     assert_int_equal(seteuid(uid ? uid : 65534), 0);
     r = world_turn(&w);
