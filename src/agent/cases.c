@@ -102,11 +102,6 @@ static const struct bind_field list_fields[] = {
 };
 static const struct bind list_binding = { .fields = list_fields, .text_max = CASES_TEXT_MAX };
 
-static int no_memory(struct gb_err *err)
-{
-    return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for test cases");
-}
-
 static int wrong(struct gb_err *err, const char *what)
 {
     return gb_fail(err, -EINVAL, GB_BLAME_PEER, "%s", what);
@@ -291,7 +286,7 @@ static int fill_in(struct program_case *item, struct gb_err *err)
     if ((!item->input && !(item->input = strdup(""))) ||
         (!item->argv && !(item->argv = calloc(1, sizeof(*item->argv)))) ||
         (!item->files && !(item->files = calloc(1, sizeof(*item->files)))))
-        return no_memory(err);
+        return gb_no_memory(err);
     return 0;
 }
 
@@ -364,7 +359,7 @@ static int bind_list(const char *json, size_t len, struct said_list *ret, struct
     if (buf_error(&object) == -EMSGSIZE)
         return gb_fail(err, -EMSGSIZE, GB_BLAME_PEER, "the test cases are too long");
     if (buf_error(&object) < 0)
-        return no_memory(err);
+        return gb_no_memory(err);
     return bind_text(&list_binding, object.data, object.len, ret, err);
 }
 
@@ -381,7 +376,7 @@ static int read_cases(char *const *texts, struct program_cases *cases, struct gb
         return gb_fail(err, -EINVAL, GB_BLAME_PEER, "more than %d test cases", CASES_MAX);
     cases->items = calloc(n, sizeof(*cases->items));
     if (!cases->items)
-        return no_memory(err);
+        return gb_no_memory(err);
     for (size_t i = 0; i < n && r == 0; i++)
         r = read_case(texts[i], cases, err);
     return r;

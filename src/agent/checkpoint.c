@@ -57,11 +57,6 @@ static int wrong(const char *what, struct gb_err *err)
     return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "%s is missing or not as it should be", what);
 }
 
-static int no_memory(struct gb_err *err)
-{
-    return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for a checkpoint");
-}
-
 /* null and no value at all are the same. */
 static bool is_none(const struct json_value *value)
 {
@@ -77,7 +72,7 @@ static int read_str(const struct json_value *value, const char *what, char **ret
     if (!text || strlen(text) != len)
         return wrong(what, err);
     *ret = strdup(text);
-    return *ret ? 0 : no_memory(err);
+    return *ret ? 0 : gb_no_memory(err);
 }
 
 static int read_history(const struct json_value *value, struct checkpoint *checkpoint,
@@ -91,14 +86,14 @@ static int read_history(const struct json_value *value, struct checkpoint *check
         return wrong("history", err);
     checkpoint->history = calloc(n + 1, sizeof(*checkpoint->history));
     if (!checkpoint->history)
-        return no_memory(err);
+        return gb_no_memory(err);
     for (size_t i = 0; i < n; i++) {
         cleanup_buf struct buf text = BUF_INIT(CHECKPOINT_MAX);
 
         (void)json_value_text(json_at(value, i), &text);
         checkpoint->history[i] = buf_take(&text);
         if (!checkpoint->history[i])
-            return no_memory(err);
+            return gb_no_memory(err);
     }
     return 0;
 }

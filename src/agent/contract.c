@@ -113,11 +113,6 @@ static const struct bind example_binding = {
 
 /* ---- small things --------------------------------------------------------------------------- */
 
-static int no_memory(struct gb_err *err)
-{
-    return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for a contract");
-}
-
 static int wrong(struct gb_err *err, const char *key, const char *text, const char *why)
 {
     char quoted[QUOTE_SIZE];
@@ -265,7 +260,7 @@ static int check_lists(struct contract *contract, struct gb_err *err)
         if (r < 0)
             return r;
         if (!*list && !(*list = list_of(NULL)))
-            return no_memory(err);
+            return gb_no_memory(err);
     }
     return 0;
 }
@@ -292,7 +287,7 @@ static int read_names(struct contract *contract, char *const *texts, struct gb_e
                        CONTRACT_NAMES_MAX);
     contract->names = calloc(count(texts) + 1, sizeof(*contract->names));
     if (!contract->names)
-        return no_memory(err);
+        return gb_no_memory(err);
     for (; texts && *texts; texts++) {
         struct contract_name *name = &contract->names[contract->n_names];
         int r = bind_text(&name_binding, *texts, strlen(*texts), name, err);
@@ -302,7 +297,7 @@ static int read_names(struct contract *contract, char *const *texts, struct gb_e
         contract->n_names++;
         if ((!name->signature && !(name->signature = strdup(""))) ||
             (!name->raises && !(name->raises = list_of(NULL))))
-            return no_memory(err);
+            return gb_no_memory(err);
         r = check_name(contract, name, err);
         if (r < 0)
             return r;
@@ -317,7 +312,7 @@ static int read_examples(struct contract *contract, char *const *texts, struct g
                        CONTRACT_EXAMPLES_MAX);
     contract->examples = calloc(count(texts) + 1, sizeof(*contract->examples));
     if (!contract->examples)
-        return no_memory(err);
+        return gb_no_memory(err);
     for (; texts && *texts; texts++) {
         struct contract_example *example = &contract->examples[contract->n_examples];
         int r = bind_text(&example_binding, *texts, strlen(*texts), example, err);
@@ -361,7 +356,7 @@ static int settle_language(struct contract *contract, struct gb_err *err)
                      "cannot be a library's: only python's can be judged; use kind 'program'");
     name = strdup(language->name);
     if (!name)
-        return no_memory(err);
+        return gb_no_memory(err);
     free(contract->language);
     contract->language = name;
     return 0;
@@ -417,13 +412,13 @@ static int settle_files(struct contract *contract, struct gb_err *err)
         return 0;
     free(contract->files);
     contract->files = list_of(contract->module ? contract->module : language->file);
-    return contract->files ? 0 : no_memory(err);
+    return contract->files ? 0 : gb_no_memory(err);
 }
 
 static int settle_summary(struct contract *contract, struct gb_err *err)
 {
     if (!contract->summary && !(contract->summary = strdup("")))
-        return no_memory(err);
+        return gb_no_memory(err);
     if (strlen(contract->summary) > CONTRACT_STRING_MAX)
         return wrong(err, "summary", contract->summary, "is too long");
     for (char *c = contract->summary; *c; c++)

@@ -98,7 +98,7 @@ static int take_ruling(void *user, const char *text, size_t len, struct gb_err *
     (void)snprintf(ruling->fault, sizeof(ruling->fault), "%s", fault);
     free(ruling->reason);
     ruling->reason = strdup(reason ? reason : "");
-    return ruling->reason ? 0 : gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory");
+    return ruling->reason ? 0 : gb_no_memory(err);
 }
 
 static int ask_about(struct task *task, const char *name, const char *id, const char *message,

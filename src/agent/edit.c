@@ -83,11 +83,6 @@ bool edit_is_blocks(const char *text, size_t len)
     return false;
 }
 
-static int no_memory(struct gb_err *err)
-{
-    return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for an edit");
-}
-
 static int wrong(struct gb_err *err, size_t number, const char *what)
 {
     return gb_fail(err, -EINVAL, GB_BLAME_PEER, "search/replace block %zu %s", number, what);
@@ -102,14 +97,14 @@ static int add_block(struct blocks *blocks, struct gb_err *err)
                        EDIT_BLOCKS_MAX);
     items = reallocarray(blocks->items, blocks->n + 1, sizeof(*items));
     if (!items)
-        return no_memory(err);
+        return gb_no_memory(err);
     blocks->items = items;
     items[blocks->n] = (struct block){
         .search = BUF_INIT(FENCE_FILE_MAX + 2),
         .replace = BUF_INIT(FENCE_FILE_MAX + 1),
     };
     blocks->n++;
-    return buf_putc(&items[blocks->n - 1].search, '\n') < 0 ? no_memory(err) : 0;
+    return buf_putc(&items[blocks->n - 1].search, '\n') < 0 ? gb_no_memory(err) : 0;
 }
 
 /* Lines up to the mark; a mark that belongs elsewhere makes the block ambiguous. */
@@ -121,7 +116,7 @@ static int read_part(const char **at, const char *end, const char *mark, size_t 
 
     while (next_line(at, end, &line, &len)) {
         if (is_mark(line, len, mark))
-            return buf_error(ret) == -ENOMEM ? no_memory(err) : 0;
+            return buf_error(ret) == -ENOMEM ? gb_no_memory(err) : 0;
         if (is_mark(line, len, DIVIDER) || is_mark(line, len, SEARCH) ||
             is_mark(line, len, REPLACE))
             return wrong(err, number, "has a line of marks where none belongs");
@@ -179,7 +174,7 @@ static int check_made(const struct buf *made, struct gb_err *err)
     if (r == -EMSGSIZE)
         return gb_fail(err, -EFBIG, GB_BLAME_PEER, "the file is longer than %d KiB",
                        FENCE_FILE_MAX >> 10);
-    return r < 0 ? no_memory(err) : 0;
+    return r < 0 ? gb_no_memory(err) : 0;
 }
 
 /* The old text in the form that is searched. */
@@ -324,7 +319,7 @@ int edit_apply(const char *old, size_t old_len, const char *blocks, size_t len, 
     made_len = made.len;
     text = buf_take(&made);
     if (!text)
-        return no_memory(err);
+        return gb_no_memory(err);
     *ret_len = made_len;
     *ret = text;
     return 0;

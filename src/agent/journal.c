@@ -51,11 +51,6 @@ static struct journal *journal_new(void)
     return journal;
 }
 
-static int no_memory(struct gb_err *err)
-{
-    return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for a journal");
-}
-
 int journal_open(struct store *store, const char *task, struct journal **ret, struct gb_err *err)
 {
     cleanup_journal struct journal *journal = NULL;
@@ -65,7 +60,7 @@ int journal_open(struct store *store, const char *task, struct journal **ret, st
         return gb_fail(err, -EINVAL, GB_BLAME_BUG, "a journal needs the whole id of a task");
     journal = journal_new();
     if (!journal)
-        return no_memory(err);
+        return gb_no_memory(err);
     journal->store = store;
     r = store_task_get(store, task, &journal->task, err);
     if (r == 0)
@@ -79,13 +74,13 @@ int journal_replay(const char *path, struct journal **ret, struct gb_err *err)
     int r;
 
     if (!journal)
-        return no_memory(err);
+        return gb_no_memory(err);
     r = recording_read(path, &journal->recording, err);
     if (r < 0)
         return r;
     journal->is_used = calloc(journal->recording.n + 1, sizeof(bool));
     if (!journal->is_used)
-        return no_memory(err);
+        return gb_no_memory(err);
     *ret = take_ptr(journal);
     return 0;
 }

@@ -36,11 +36,6 @@ struct matrix {
     atomic_bool is_over;  /* something failed */
 };
 
-int judge_no_memory(struct gb_err *err)
-{
-    return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for the judge");
-}
-
 int judge_cancelled(struct gb_err *err)
 {
     return gb_fail(err, -ECANCELED, GB_BLAME_CALLER, "cancelled");
@@ -99,12 +94,12 @@ int judge_items(struct judge_tests *tests, const struct judge_found *found, size
         return r;
     items = calloc(n, sizeof(*items));
     if (!items)
-        return judge_no_memory(err);
+        return gb_no_memory(err);
     for (size_t i = 0; i < n; i++) {
         items[i].id = strdup(found[i].id);
         if (!items[i].id) {
             items_free(items, n);
-            return judge_no_memory(err);
+            return gb_no_memory(err);
         }
         items[i].class = found[i].class;
         items[i].is_withdrawn = was_withdrawn(tests, found[i].id);
@@ -135,7 +130,7 @@ int judging_begin(struct judging *j, const struct judge_spec *spec, struct judge
     report->rows = calloc(tests->n + 1, sizeof(*report->rows));
     j->notes = calloc(tests->n + 1, sizeof(*j->notes));
     if (!report->rows || !j->notes)
-        return judge_no_memory(err);
+        return gb_no_memory(err);
     for (size_t i = 0; i < tests->n; i++) {
         const struct judge_test *test = &tests->items[i];
 
@@ -145,7 +140,7 @@ int judging_begin(struct judging *j, const struct judge_spec *spec, struct judge
         j->notes[i].test = test;
         report->n_rows = i + 1;
         if (!report->rows[i].id)
-            return judge_no_memory(err);
+            return gb_no_memory(err);
     }
     return 0;
 }
@@ -303,7 +298,7 @@ static int run_matrix(struct matrix *m, unsigned jobs, struct gb_err *err)
     crew_do(m->n, jobs, prepare_one, m);
     r = first_failure(m, err);
     if (r == 0 && lay_out(m, jobs) < 0)
-        r = judge_no_memory(err);
+        r = gb_no_memory(err);
     if (r < 0)
         return r;
     crew_do(m->n_places, jobs, meet_one, m);
@@ -320,7 +315,7 @@ int judge_run_all(const struct judge_spec *specs, size_t n, struct judge_report 
     memset(ret, 0, n * sizeof(*ret));
     m.judgings = calloc(n, sizeof(*m.judgings));
     if (!m.judgings)
-        return judge_no_memory(err);
+        return gb_no_memory(err);
     for (; r == 0 && m.n < n; m.n++)
         r = judging_begin(&m.judgings[m.n], &specs[m.n], &ret[m.n], err);
     if (r == 0 && n > 0)

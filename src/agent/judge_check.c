@@ -188,12 +188,12 @@ int check_read(const char *json, size_t len, struct check *ret, struct gb_err *e
         put_complaint(&text, i, list);
         ret->summary = buf_take(&text);
         if (!ret->summary)
-            return judge_no_memory(err);
+            return gb_no_memory(err);
     }
     if (json_count(json_get(report, "missing_packages")) > 0) {
         ret->packages = packages_text(json_get(report, "missing_packages"));
         if (!ret->packages)
-            return judge_no_memory(err);
+            return gb_no_memory(err);
     }
     if (json_count(json_get(report, "lint")) > 0)
         ret->lint = lint_text(json_get(report, "lint"));
@@ -253,7 +253,7 @@ static int add_available(const struct judge_spec *spec, char **told, struct gb_e
             (void)buf_printf(&text, "%.*s", UNSUPPLIED_SHOWN, spec->unsupplied);
         free(*told);
         *told = buf_take(&text);
-        r = *told ? 0 : judge_no_memory(err);
+        r = *told ? 0 : gb_no_memory(err);
     }
     trial_end_clear(&end);
     return r;
@@ -272,7 +272,7 @@ static int tell_missing(const struct judge_spec *spec, struct check *check, stru
         free(check->summary);
         check->summary = buf_take(&text);
         if (!check->summary)
-            return judge_no_memory(err);
+            return gb_no_memory(err);
     }
     return check->packages || check->diagnosis == DIAGNOSIS_MODULE
                ? add_available(spec, &check->summary, err)
@@ -314,7 +314,7 @@ static int check_failed(const struct judge_spec *spec, const struct trial_end *e
     if (ret->diagnosis != DIAGNOSIS_TIMEOUT)
         ret->diagnosis = DIAGNOSIS_SYNTAX;
     ret->summary = buf_take(&text);
-    return ret->summary ? 0 : judge_no_memory(err);
+    return ret->summary ? 0 : gb_no_memory(err);
 }
 
 /* So much, or so strange, that it cannot be read: no text of a sane size makes that. */
@@ -324,7 +324,7 @@ static int check_unreadable(struct check *ret, struct gb_err *err)
     ret->diagnosis = DIAGNOSIS_SYNTAX;
     ret->summary =
         strdup("The code cannot be checked: what there is to say about it has no end.\n");
-    return ret->summary ? 0 : judge_no_memory(err);
+    return ret->summary ? 0 : gb_no_memory(err);
 }
 
 static int check_answer(const struct judge_spec *spec, const struct trial_end *end,
@@ -357,7 +357,7 @@ int check_code(const struct judge_spec *spec, struct check *ret, struct gb_err *
     (void)snprintf(seconds, sizeof(seconds), "%.3f",
                    (double)spec->box->limits.wall_ms / 1000 / LINT_PART);
     if (load_check(spec, &load, &contract) < 0)
-        return judge_no_memory(err);
+        return gb_no_memory(err);
     r = run_python(spec, &load, argv, &end, err);
     if (r == 0)
         r = check_answer(spec, &end, ret, err);

@@ -97,7 +97,7 @@ int program_commands(const struct judge_spec *spec, const struct agent_file *fir
     if (ret->n_steps > 1) {
         ret->build = build_argv(spec, language, &ret->steps[0]);
         if (!ret->build)
-            return judge_no_memory(err);
+            return gb_no_memory(err);
     }
-    return choose_argv(spec, ret) < 0 ? judge_no_memory(err) : 0;
+    return choose_argv(spec, ret) < 0 ? gb_no_memory(err) : 0;
 }

@@ -139,7 +139,6 @@ struct judge_found {
 int judge_items(struct judge_tests *tests, const struct judge_found *found, size_t n,
                 struct gb_err *err);
 
-int judge_no_memory(struct gb_err *err);
 int judge_cancelled(struct gb_err *err);
 
 /* Only what is said above, without its load: nothing is run.  first: the contract's first file.

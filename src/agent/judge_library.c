@@ -16,6 +16,7 @@
 #include "agent/given.h"
 #include "agent/guest.h"
 #include "agent/judge_inside.h"
+#include "base/err.h"
 #include "base/id.h"
 #include "base/path.h"
 
@@ -214,7 +215,7 @@ static int read_verdicts(const struct trial_end *runner, const char *nonce,
 {
     if (guest_verdicts_read(runner->err.data ? runner->err.data : "", runner->err.len, nonce, ret) <
         0)
-        return judge_no_memory(err);
+        return gb_no_memory(err);
     return runner->end.exec_error ? gb_fail(err, -ENOENT, GB_BLAME_CALLER,
                                             "no python3 in the box" GB_REMEDY
                                             "apt install python3, or show one with --toolchain DIR")
@@ -241,7 +242,7 @@ static int collected(const struct guest_verdicts *verdicts, const struct trial_e
     }
     found = calloc(verdicts->n_tests + 1, sizeof(*found));
     if (!found)
-        return judge_no_memory(err);
+        return gb_no_memory(err);
     for (size_t i = 0; i < verdicts->n_tests; i++) {
         const struct guest_test *test = &verdicts->tests[i];
         size_t given = strlen(GIVEN_FILE);
@@ -269,7 +270,7 @@ static int collect(const struct judge_spec *spec, struct judge_tests *tests, str
     if (r < 0)
         return r;
     if (load_tests(&load, spec, tests, nonce, NULL) < 0)
-        return judge_no_memory(err);
+        return gb_no_memory(err);
     say_guest(&words, GUEST_RUNNER);
     say(&words, "--collect");
     say(&words, "--nonce-file");
@@ -331,7 +332,7 @@ static int meet_together(const struct judging *j, const struct judge_test *test,
         return r;
     if (load_code(&load, spec, spec->code) < 0 ||
         load_tests(&load, spec, spec->tests, nonce, NULL) < 0)
-        return judge_no_memory(err);
+        return gb_no_memory(err);
     say_guest(&words, GUEST_RUNNER);
     say(&words, "--together");
     say_code(&words, spec->contract);
@@ -383,7 +384,7 @@ static int meet_apart(const struct judging *j, const struct judge_test *test, st
         return r;
     if (load_tests(&tests, spec, spec->tests, nonce, NULL) < 0 ||
         load_code(&code, spec, spec->code) < 0 || load_guest(&code, GUEST_SERVER) < 0)
-        return judge_no_memory(err);
+        return gb_no_memory(err);
     say_guest(&say_runner, GUEST_RUNNER);
     say_test(&say_runner, spec, test);
     say_guest(&say_server, GUEST_SERVER);
@@ -453,7 +454,7 @@ int library_batch(const struct batch *batch, struct guest_verdicts *ret, struct 
         return r;
     if (load_tests(&tests, spec, spec->tests, nonce, batch->ids) < 0 ||
         load_code(&code, spec, batch->code) < 0 || load_guest(&code, GUEST_SERVER) < 0)
-        return judge_no_memory(err);
+        return gb_no_memory(err);
     say_batch(&say_runner, batch);
     say_guest(&say_server, GUEST_SERVER);
     say_code(&say_server, spec->contract);
@@ -498,7 +499,7 @@ static int cover(struct judging *j, struct gb_err *err)
     if (r < 0 || ids.len == 0)
         return r;
     if (buf_error(&ids) < 0)
-        return judge_no_memory(err);
+        return gb_no_memory(err);
     batch.ids = ids.data;
     r = library_batch(&batch, &verdicts, ends, err);
     if (r == 0)

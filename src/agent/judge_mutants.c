@@ -18,6 +18,7 @@
 #include "agent/guest.h"
 #include "agent/judge_inside.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "json/value.h"
 
 #define MUTANTS_MAX  40
@@ -128,7 +129,7 @@ static int read_mutants(struct mutation *m, const char *text, size_t len, struct
 {
     m->mutants = calloc(MUTANTS_MAX, sizeof(*m->mutants));
     if (!m->mutants)
-        return judge_no_memory(err);
+        return gb_no_memory(err);
     while (len > 0 && m->n < MUTANTS_MAX) {
         const char *newline = memchr(text, '\n', len);
         size_t n = newline ? (size_t)(newline - text) : len;
@@ -163,7 +164,7 @@ static int make_mutants(struct mutation *m, struct gb_err *err)
     int r;
 
     if (load_mutator(m->spec, &load) < 0)
-        return judge_no_memory(err);
+        return gb_no_memory(err);
     say_mutate(&load, argv);
     trial.files = load.files;
     trial.n_files = load.n;
@@ -263,7 +264,7 @@ static int measure_library(struct mutation *m, struct gb_err *err)
     trial_end_clear(&ends[0]);
     trial_end_clear(&ends[1]);
     if (r == 0 && (buf_error(&all) < 0 || buf_error(&m->ids) < 0))
-        r = judge_no_memory(err);
+        r = gb_no_memory(err);
     return r;
 }
 
@@ -334,7 +335,7 @@ static int measure_program(struct mutation *m, struct gb_err *err)
         return r;
     m->case_ms = calloc(m->cases.n + 1, sizeof(*m->case_ms));
     if (!m->case_ms)
-        return judge_no_memory(err);
+        return gb_no_memory(err);
     crew_do(m->cases.n, m->spec->jobs, measure_case, m);
     for (size_t i = 0; i < m->cases.n; i++)
         m->n_ids += m->case_ms[i] > 0;
@@ -403,7 +404,7 @@ static void meet_one(void *user, size_t i)
     if (atomic_load(&m->is_over) || left_ms(m) == 0)
         return;
     if (changed_code(m, i, &code) < 0)
-        r = judge_no_memory(&err);
+        r = gb_no_memory(&err);
     else if (is_library(m))
         r = meet_library(m, &code, &m->mutants[i].fate, &err);
     else
@@ -434,7 +435,7 @@ static int tell(const struct mutation *m, struct judge_mutation *ret, struct gb_
 
     ret->items = calloc(m->n + 1, sizeof(*ret->items));
     if (!ret->items)
-        return judge_no_memory(err);
+        return gb_no_memory(err);
     for (size_t i = 0; i < m->n; i++) {
         const struct json_value *line = m->mutants[i].line;
         struct judge_mutant *item = &ret->items[ret->n];
@@ -451,7 +452,7 @@ static int tell(const struct mutation *m, struct judge_mutation *ret, struct gb_
         item->is_hint = is_hint(line);
         item->is_killed = m->mutants[i].fate == FATE_KILLED;
         if (!item->id || !item->function || !item->what)
-            return judge_no_memory(err);
+            return gb_no_memory(err);
         counted += !item->is_hint;
         killed += !item->is_hint && item->is_killed;
     }

@@ -12,6 +12,7 @@
 
 #include "agent/judge_inside.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "run/run.h"
 #include "store/digest.h"
 
@@ -26,7 +27,7 @@ static int set_text(char **target, const char *text, struct gb_err *err)
 {
     free(*target);
     *target = strdup(text);
-    return *target ? 0 : judge_no_memory(err);
+    return *target ? 0 : gb_no_memory(err);
 }
 
 /* As one line: it may be a stranger's. */
@@ -35,7 +36,7 @@ static int set_line(char **target, const char *text, struct gb_err *err)
     cleanup_buf struct buf line = BUF_INIT(2 * JUDGE_LINE_MAX);
 
     words_line(&line, text, strlen(text), JUDGE_LINE_MAX);
-    return buf_error(&line) < 0 ? judge_no_memory(err)
+    return buf_error(&line) < 0 ? gb_no_memory(err)
                                 : set_text(target, line.data ? line.data : "", err);
 }
 
@@ -91,7 +92,7 @@ static int write_message(const struct guest_result *result, struct judge_row *ro
         (void)buf_puts(&text, "no reason given");
     }
     row->message = buf_take(&text);
-    return row->message ? 0 : judge_no_memory(err);
+    return row->message ? 0 : gb_no_memory(err);
 }
 
 static int write_detail(const struct guest_result *result, struct judge_row *row,
@@ -106,7 +107,7 @@ static int write_detail(const struct guest_result *result, struct judge_row *row
     if (text.len == 0)
         return 0;
     row->detail = buf_take(&text);
-    return row->detail ? 0 : judge_no_memory(err);
+    return row->detail ? 0 : gb_no_memory(err);
 }
 
 /* "f" of "target.py:2 in f > target.py:5 in g": what the test called. */
@@ -130,7 +131,7 @@ static int write_seen(const struct guest_result *result, struct judge_row *row, 
                      result->exception ? result->exception : "");
     if (result->outcome == GUEST_FAILED || result->outcome == GUEST_ERROR)
         (void)buf_puts(&text, value ? value : "");
-    r = buf_error(&text) < 0 ? judge_no_memory(err) : digest_of(text.data, text.len, digest, err);
+    r = buf_error(&text) < 0 ? gb_no_memory(err) : digest_of(text.data, text.len, digest, err);
     return r < 0 ? r : set_text(&row->seen, digest, err);
 }
 
@@ -162,7 +163,7 @@ static int explained(const struct trial_end *end, const struct limits *limits,
     if (!words_end(&own, limits, &text, &diagnosis))
         return 0;
     if (buf_error(&text) < 0)
-        return judge_no_memory(err);
+        return gb_no_memory(err);
     free(row->message);
     row->message = NULL;
     r = failed(row, note, diagnosis, text.data, err);

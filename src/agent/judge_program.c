@@ -96,7 +96,7 @@ static int compile_failed(const struct program *program, const struct trial_end 
     words_output(&text, "the compiler says", end->err.data, end->err.len, COMPILE_SEEN);
     words_output(&text, "and", end->out.data, end->out.len, COMPILE_SEEN);
     *ret_summary = buf_take(&text);
-    return *ret_summary ? 0 : judge_no_memory(err);
+    return *ret_summary ? 0 : gb_no_memory(err);
 }
 
 static int build_refused(const struct trial_end *end, enum diagnosis *ret_diagnosis,
@@ -105,7 +105,7 @@ static int build_refused(const struct trial_end *end, enum diagnosis *ret_diagno
     *ret_diagnosis = DIAGNOSIS_SYNTAX;
     return asprintf(ret_summary, "It compiles, but what comes of that cannot be used: %s.\n",
                     end->refused.msg) < 0
-               ? judge_no_memory(err)
+               ? gb_no_memory(err)
                : 0;
 }
 
@@ -136,7 +136,7 @@ static int compile(const struct judge_spec *spec, struct program *program,
     int r;
 
     if (load_add(&program->load, "", BUILD_MARK, 0444, "", 0) < 0)
-        return judge_no_memory(err);
+        return gb_no_memory(err);
     trial.files = program->load.files;
     trial.n_files = program->load.n;
     r = trial_run(&trial, &end, err);
@@ -155,7 +155,7 @@ static int compile(const struct judge_spec *spec, struct program *program,
         r = load_take(&program->load, built.files[i].path, built.files[i].mode,
                       take_ptr(built.own[i].bytes), (size_t)built.files[i].size);
         if (r < 0)
-            r = judge_no_memory(err);
+            r = gb_no_memory(err);
     }
     trial_end_clear(&end);
     return r;
@@ -178,7 +178,7 @@ static int not_there(const char *path, enum diagnosis *ret_diagnosis, char **ret
 {
     *ret_diagnosis = DIAGNOSIS_INTERFACE;
     return asprintf(ret_summary, "The file '%s', which the contract names, is missing.\n", path) < 0
-               ? judge_no_memory(err)
+               ? gb_no_memory(err)
                : 0;
 }
 
@@ -198,20 +198,20 @@ int program_prepare(const struct judge_spec *spec, struct program *ret,
     if (r < 0)
         return r;
     if (load_inputs(&ret->load, spec) < 0)
-        return judge_no_memory(err);
+        return gb_no_memory(err);
     ret->n_inputs = ret->load.n;
     if (load_files(&ret->load, "", spec->code) < 0)
-        return judge_no_memory(err);
+        return gb_no_memory(err);
     if (ret->build)
         r = built_get(spec->built, spec->code, ret);
     if (r < 0)
-        return judge_no_memory(err);
+        return gb_no_memory(err);
     if (ret->build && r == 0)
         r = compile(spec, ret, ret_diagnosis, ret_summary, err);
     else
         r = 0;
     if (r == 0 && rename_build(ret) < 0)
-        r = judge_no_memory(err);
+        r = gb_no_memory(err);
     if (r == 0 && !*ret_summary)
         ret->pool = trial_pool_new(ret->box.limits.wall_ms); /* it can do without */
     return r;
@@ -272,7 +272,7 @@ int program_start(const struct program *program, const struct load *load, char *
 
     *ret = (struct trial_end){ 0 };
     if (!argv)
-        return judge_no_memory(err);
+        return gb_no_memory(err);
     if (wall_ms < box.limits.wall_ms)
         box.limits.wall_ms = wall_ms;
     r = trial_run(&trial, ret, err);
@@ -318,11 +318,11 @@ static int case_seen_digest(const struct trial_end *end, char **ret, struct gb_e
     (void)buf_printf(&text, "%s %u\n", verdict_name(end->verdict), end->end.code);
     if (end->verdict == VERDICT_OK || end->verdict == VERDICT_NONZERO)
         (void)buf_add(&text, end->out.data ? end->out.data : "", end->out.len);
-    r = buf_error(&text) < 0 ? judge_no_memory(err) : digest_of(text.data, text.len, digest, err);
+    r = buf_error(&text) < 0 ? gb_no_memory(err) : digest_of(text.data, text.len, digest, err);
     if (r < 0)
         return r;
     *ret = strdup(digest);
-    return *ret ? 0 : judge_no_memory(err);
+    return *ret ? 0 : gb_no_memory(err);
 }
 
 /* 1, 0 and why, or negative. */
@@ -385,7 +385,7 @@ static int fill_row(const struct trial_end *end, int verdict, enum diagnosis dia
     words_output(&detail, "stderr", end->err.data, end->err.len, OUT_SHOWN);
     row->message = buf_take(why);
     row->detail = detail.len > 0 ? buf_take(&detail) : NULL;
-    return row->message ? 0 : judge_no_memory(err);
+    return row->message ? 0 : gb_no_memory(err);
 }
 
 int program_meet(const struct program *program, const struct judge_spec *spec,
@@ -403,14 +403,14 @@ int program_meet(const struct program *program, const struct judge_spec *spec,
 
     if (case_input(item, &input) < 0 ||
         (item->files[0] && case_load(program, spec, item, &load) < 0))
-        return judge_no_memory(err);
+        return gb_no_memory(err);
     if (item->timeout_ms < limited.box.limits.wall_ms)
         limited.box.limits.wall_ms = item->timeout_ms;
     r = program_start(&limited, item->files[0] ? &load : &limited.load, item->argv, input.data,
                       input.len, item->timeout_ms, spec, &end, err);
     verdict = r < 0 ? r : judge_end(&limited, item, &end, &why, &diagnosis);
     if (r == 0 && verdict < 0)
-        r = judge_no_memory(err);
+        r = gb_no_memory(err);
     if (r == 0 && row)
         r = fill_row(&end, verdict, diagnosis, &why, row, err);
     if (r == 0 && note)
@@ -465,7 +465,7 @@ static int collect(const struct judge_spec *spec, struct judge_tests *tests, str
         return r;
     found = calloc(cases.n + 1, sizeof(*found));
     if (!found)
-        return judge_no_memory(err);
+        return gb_no_memory(err);
     for (size_t i = 0; i < cases.n; i++)
         found[i] = (struct judge_found){
             .id = cases.items[i].name,
@@ -511,7 +511,7 @@ static int prepare(struct judging *j, struct gb_err *err)
         j->packages = take_ptr(check.packages);
         if (!is_python(j->spec) && j->spec->unsupplied &&
             !(j->packages = strdup(j->spec->unsupplied)))
-            r = judge_no_memory(err);
+            r = gb_no_memory(err);
     }
     check_clear(&check);
     if (r == 0 && !report->summary)

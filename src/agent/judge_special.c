@@ -238,7 +238,7 @@ static int try_change(const struct search *search, size_t file, struct token pla
     int r = code_changed(spec.code, file, place, &code);
 
     if (r < 0)
-        return judge_no_memory(err);
+        return gb_no_memory(err);
     spec.code = &code;
     spec.built = NULL; /* it keeps what is delivered */
     r = program_prepare(&spec, &program, &ignored, &refused, err);
@@ -299,7 +299,7 @@ static int run_near(const struct search *search, int by, struct trial_end *ret, 
     if (lies_in(input, token) && change_input(input, token, by, &changed) == 0)
         input = changed.data;
     if (buf_error(&changed) < 0)
-        return judge_no_memory(err);
+        return gb_no_memory(err);
     return program_start(&j->program, &j->program.load, argv, input, strlen(input),
                          item->timeout_ms, j->spec, ret, err);
 }
@@ -340,7 +340,7 @@ static int is_of_the_task(const struct search *search, const struct trial_end en
     for (size_t i = 0; r == 0 && i < j->report->n_rows && ended_alike(&ends[0], &ends[1]); i++)
         if (!j->notes[i].test->is_withdrawn)
             r = is_expected(j->notes[i].item, &ends[0]);
-    return r < 0 ? judge_no_memory(err) : r;
+    return r < 0 ? gb_no_memory(err) : r;
 }
 
 /* 1: what it says to this input it says to no other. */
@@ -408,7 +408,7 @@ static int suspect(const struct search *search, const struct agent_file *file, c
     report->reason = buf_take(&reason);
     if (!report->reason ||
         asprintf(&report->summary, "%s: %s.\n", outcome_name(OUTCOME_SUSPECT), report->reason) < 0)
-        return judge_no_memory(err);
+        return gb_no_memory(err);
     report->outcome = OUTCOME_SUSPECT;
     return 1;
 }
@@ -456,7 +456,7 @@ static int search_test(struct search *search, const struct tokens *texts, struct
         r = tokens_of(item->expect.out, strlen(item->expect.out), false, TOKENS_USED,
                       &search->output);
     if (r < 0)
-        r = judge_no_memory(err);
+        r = gb_no_memory(err);
     else if (is_distinctive(&search->input) && search->output.n > 0 &&
              strlen(item->input) < INPUT_LONG)
         for (size_t file = 0; r == 0 && file < j->spec->code->n; file++)
@@ -476,7 +476,7 @@ int special_find(struct judging *j, struct gb_err *err)
     for (size_t i = 0; r == 0 && i < code->n; i++)
         r = tokens_of(code->items[i].text, code->items[i].len, true, SIZE_MAX, &texts[i]);
     if (r < 0)
-        r = judge_no_memory(err);
+        r = gb_no_memory(err);
     for (; r == 0 && search.test < j->report->n_rows; search.test++)
         if (is_eligible(&j->notes[search.test]))
             r = search_test(&search, texts, err);

@@ -11,6 +11,7 @@
 
 #include "agent/contract.h"
 #include "agent/judge_inside.h"
+#include "base/err.h"
 #include "json/utf8.h"
 
 #define SUMMARY_MAX   (64 << 10)
@@ -376,7 +377,7 @@ static int write_summary(struct judging *j, const struct tally *tally, struct gb
     if (text.len == 0)
         return 0;
     report->summary = buf_take(&text);
-    return report->summary ? 0 : judge_no_memory(err);
+    return report->summary ? 0 : gb_no_memory(err);
 }
 
 int judging_conclude(struct judging *j, struct gb_err *err)
@@ -393,7 +394,7 @@ int judging_conclude(struct judging *j, struct gb_err *err)
     report->diagnosis = worst(j);
     report->outcome = outcome_of(j, &tally, &reason);
     if (reason && !(report->reason = strdup(reason)))
-        return judge_no_memory(err);
+        return gb_no_memory(err);
     for (size_t i = 0; i < report->n_rows; i++)
         if (report->rows[i].memory_bytes > report->memory_peak_bytes)
             report->memory_peak_bytes = report->rows[i].memory_bytes;

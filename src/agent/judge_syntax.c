@@ -10,6 +10,7 @@
 
 #include "agent/contract.h"
 #include "agent/judge_inside.h"
+#include "base/err.h"
 #include "base/path.h"
 
 #define FILES_MAX   8 /* of a program; what is beyond them is found when it runs */
@@ -37,7 +38,7 @@ static int not_valid(const struct program *program, const char *path, const stru
     words_output(&text, "the interpreter says", end->err.data, end->err.len, OUT_SEEN);
     words_output(&text, "and", end->out.data, end->out.len, OUT_SEEN);
     *ret_summary = buf_take(&text);
-    return *ret_summary ? 0 : judge_no_memory(err);
+    return *ret_summary ? 0 : gb_no_memory(err);
 }
 
 static int run_check(const struct judge_spec *spec, const struct program *program, const char *path,

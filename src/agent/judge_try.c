@@ -7,6 +7,7 @@
 #include "agent/contract.h"
 #include "agent/judge_inside.h"
 #include "base/clock.h"
+#include "base/err.h"
 #include "box/audit.h"
 #include "box/carry.h"
 #include "run/run.h"
@@ -52,7 +53,7 @@ static int explain(const struct judge_spec *spec, const struct trial_end *end, c
     if (ret->network)
         (void)buf_printf(&text, "Its network: %s.\n", ret->network);
     ret->summary = buf_take(&text);
-    return ret->summary ? 0 : judge_no_memory(err);
+    return ret->summary ? 0 : gb_no_memory(err);
 }
 
 static char *bytes_of(struct buf *buf, size_t *ret_len, bool *is_cut)
@@ -77,7 +78,7 @@ static int fill(const struct judge_spec *spec, struct trial_end *end, const char
         return r;
     ret->out = bytes_of(&end->out, &ret->out_len, &ret->is_cut);
     ret->errors = bytes_of(&end->err, &ret->errors_len, &ret->is_cut);
-    return ret->out && ret->errors ? 0 : judge_no_memory(err);
+    return ret->out && ret->errors ? 0 : gb_no_memory(err);
 }
 
 /* It did not come so far. */
@@ -86,7 +87,7 @@ static int fill_unrun(struct judge_try *ret, struct gb_err *err)
     ret->exit_code = 1;
     ret->out = strdup("");
     ret->errors = strdup("");
-    return ret->out && ret->errors ? 0 : judge_no_memory(err);
+    return ret->out && ret->errors ? 0 : gb_no_memory(err);
 }
 
 static int check(const struct judge_spec *spec, struct judge_try *ret, char **ret_packages,
@@ -97,7 +98,7 @@ static int check(const struct judge_spec *spec, struct judge_try *ret, char **re
 
     if (strcmp(spec->contract->language, "python") != 0) {
         *ret_packages = spec->unsupplied ? strdup(spec->unsupplied) : NULL;
-        return spec->unsupplied && !*ret_packages ? judge_no_memory(err) : 0;
+        return spec->unsupplied && !*ret_packages ? gb_no_memory(err) : 0;
     }
     r = check_code(spec, &found, err);
     ret->diagnosis = found.diagnosis;
@@ -139,7 +140,7 @@ static int note_network(const struct audit *audit, struct judge_try *ret, struct
     if (text.len == 0)
         return 0;
     ret->network = buf_take(&text);
-    return ret->network ? 0 : judge_no_memory(err);
+    return ret->network ? 0 : gb_no_memory(err);
 }
 
 /* Only here, after all checks, does a box have a network. */
@@ -158,7 +159,7 @@ static int start(const struct judge_spec *spec, struct program *program, char *c
     if (carry.policy) {
         carry.user = audit = calloc(1, sizeof(*audit));
         if (!audit)
-            return judge_no_memory(err);
+            return gb_no_memory(err);
         program->box.net = &carry;
         program->box.certificates = spec->net.certificates;
     }

@@ -107,11 +107,6 @@ static int broken(const struct filling *filling, const char *what, struct span w
                    (int)(where.len < 40 ? where.len : 40), where.at);
 }
 
-static int no_memory(struct gb_err *err)
-{
-    return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for a prompt");
-}
-
 static int variable_of(struct span name)
 {
     for (size_t i = 0; i < N_VARIABLES; i++)
@@ -421,7 +416,7 @@ static int write_piece(struct filling *filling, const struct piece *piece, void 
     value = &filling->values[piece->variable];
     flags = variables[piece->variable].flags;
     if (flags & IS_DATA)
-        return put_data(value->text, value->room, ret) < 0 ? no_memory(err) : 0;
+        return put_data(value->text, value->room, ret) < 0 ? gb_no_memory(err) : 0;
     if (flags & MAY_CUT)
         put_cut(value->text, value->room, ret);
     else
@@ -454,7 +449,7 @@ static int take_value(struct filling *filling, int i, struct span text, struct g
     value->clean = (struct buf)BUF_INIT(3 * most + 1);
     clean(value->text, &value->clean);
     value->text = trim_end((struct span){ value->clean.data, value->clean.len });
-    return buf_error(&shorter) < 0 || buf_error(&value->clean) < 0 ? no_memory(err) : 0;
+    return buf_error(&shorter) < 0 || buf_error(&value->clean) < 0 ? gb_no_memory(err) : 0;
 }
 
 static int take_values(struct filling *filling, const struct prompt_var *vars, size_t n,

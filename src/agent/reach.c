@@ -23,11 +23,6 @@ static const char not_granted[] = "it was asked for, and not granted";
 static const char not_public[] =
     "it is no public address, which only --net or an answer that lists it grants";
 
-static int no_memory(struct gb_err *err)
-{
-    return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for the network");
-}
-
 /* ---- lists ---------------------------------------------------------------------------------- */
 
 static size_t count(char *const *list)
@@ -147,7 +142,7 @@ static int describe(struct task *task, struct gb_err *err)
     reach_put_refused(reach, &text);
     free(task->network);
     task->network = buf_take(&text);
-    return task->network ? 0 : no_memory(err);
+    return task->network ? 0 : gb_no_memory(err);
 }
 
 static void tell(struct task *task)
@@ -185,7 +180,7 @@ static int grant(struct task *task, const char *rules, struct gb_err *err)
         (void)buf_printf(&all, "%s,", reach->granted[i]);
     (void)buf_puts(&all, rules);
     if (buf_error(&all) < 0)
-        return no_memory(err);
+        return gb_no_memory(err);
     r = net_policy_parse(all.data, &policy, err);
     if (r < 0)
         return r;
@@ -195,7 +190,7 @@ static int grant(struct task *task, const char *rules, struct gb_err *err)
         len = strcspn(rules, ",");
         r = add(&reach->granted, rules, len);
     }
-    return r < 0 ? no_memory(err) : 0;
+    return r < 0 ? gb_no_memory(err) : 0;
 }
 
 int reach_begin(struct task *task, struct gb_err *err)
@@ -239,10 +234,10 @@ static int put_wanted(struct task *task, struct buf *ret, size_t *ret_n, struct 
             continue;
         (void)buf_printf(ret, "  %s%s\n", *host, is_public(*host) ? "" : "   (no public address)");
         if (add(&task->asked_hosts, *host, strlen(*host)) < 0)
-            return no_memory(err);
+            return gb_no_memory(err);
         (*ret_n)++;
     }
-    return buf_error(ret) < 0 ? no_memory(err) : 0;
+    return buf_error(ret) < 0 ? gb_no_memory(err) : 0;
 }
 
 /* "yes": those of the question that are public.  What was refused before is not in it. */
@@ -254,7 +249,7 @@ static int grant_all(struct task *task, char *const *asked, struct gb_err *err)
         if (is_public(*host) && !is_covered(task, *host))
             (void)buf_printf(&rules, "%s%s", rules.len ? "," : "", *host);
     if (buf_error(&rules) < 0)
-        return no_memory(err);
+        return gb_no_memory(err);
     return rules.len > 0 ? grant(task, rules.data, err) : 0;
 }
 
@@ -286,9 +281,9 @@ static int take_answer(struct task *task, char *const *asked, const char *answer
             return grant_all(task, asked, err);
     without_blanks(answer, &rules);
     if (buf_error(&rules) < 0)
-        return no_memory(err);
+        return gb_no_memory(err);
     r = rules.len > 0 ? grant(task, rules.data, NULL) : 0;
-    return r == -ENOMEM ? no_memory(err) : 0;
+    return r == -ENOMEM ? gb_no_memory(err) : 0;
 }
 
 static int ask_for(struct task *task, const char *wanted, char *const *asked, struct gb_err *err)
@@ -304,7 +299,7 @@ static int ask_for(struct task *task, const char *wanted, char *const *asked, st
                      "takes them, with commas; empty: none)",
                      wanted);
     if (buf_error(&question) < 0)
-        return no_memory(err);
+        return gb_no_memory(err);
     (void)snprintf(name, sizeof(name), "step-%u/hosts", task->step);
     r = ask_human(task, name, question.data, &answer, err);
     return r <= 0 ? r : take_answer(task, asked, answer.data ? answer.data : "", err);
@@ -319,12 +314,12 @@ static int refuse(struct task *task, const char *host, struct gb_err *err)
         reallocarray(reach->refused, reach->n_refused + 1, sizeof(*reach->refused));
 
     if (!more)
-        return no_memory(err);
+        return gb_no_memory(err);
     reach->refused = more;
     more += reach->n_refused;
     more->host = strdup(host);
     if (!more->host)
-        return no_memory(err);
+        return gb_no_memory(err);
     more->reason = !may_ask(task) ? not_asked : is_public(host) ? not_granted : not_public;
     reach->n_refused++;
     return 0;

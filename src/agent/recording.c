@@ -148,11 +148,6 @@ static int read_head(struct recording *recording, const char *text, size_t len, 
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
-static int no_memory(struct gb_err *err)
-{
-    return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for a recording");
-}
-
 static size_t count_lines(const char *text, size_t len)
 {
     const char *end = text + len;
@@ -174,7 +169,7 @@ static int parse(struct recording *recording, const char *at, size_t text_len, s
     recording->effects = calloc(lines < RECORDING_EFFECTS_MAX ? lines : RECORDING_EFFECTS_MAX,
                                 sizeof(*recording->effects));
     if (!recording->effects)
-        return no_memory(err);
+        return gb_no_memory(err);
     for (size_t i = 0; i < lines; i++) {
         size_t len = (size_t)((const char *)rawmemchr(at, '\n') - at);
         int r = i == 0 ? read_head(recording, at, len, err) : read_line(recording, at, len, err);
@@ -200,7 +195,7 @@ static int sort(struct recording *recording, struct gb_err *err)
 
     recording->by_name = calloc(n + 1, sizeof(*recording->by_name));
     if (!recording->by_name)
-        return no_memory(err);
+        return gb_no_memory(err);
     for (size_t i = 0; i < n; i++)
         recording->by_name[i] = i;
     qsort_r(recording->by_name, n, sizeof(*recording->by_name), compare_places, recording);

@@ -61,7 +61,7 @@ static int take_explanation(void *user, const char *text, size_t len, struct gb_
     len = len > EXPLANATION_MAX ? EXPLANATION_MAX : len;
     free(out->explanation);
     out->explanation = strndup(text, len);
-    return out->explanation ? 0 : gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory");
+    return out->explanation ? 0 : gb_no_memory(err);
 }
 
 int review_write(struct task *task, struct gb_err *err)

@@ -34,11 +34,6 @@ enum tier {
     N_TIERS,
 };
 
-static int no_memory(struct gb_err *err)
-{
-    return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for packages");
-}
-
 /* ---- wishes --------------------------------------------------------------------------------- */
 
 static int copy_wishes(const struct package_wishes *from, struct package_wishes *to)
@@ -178,7 +173,7 @@ static int want(const struct task *task, const struct agent_files *codes, size_t
         r = add_code(task, codes, n, paths, ret);
     if (r < 0)
         package_wishes_clear(ret);
-    return r < 0 ? no_memory(err) : 0;
+    return r < 0 ? gb_no_memory(err) : 0;
 }
 
 static int wishes_text(const struct package_wishes *wishes, struct buf *ret)
@@ -330,13 +325,13 @@ static int try_tier(struct installing *in, struct gb_err *err)
 
     if (r < 0)
         return r;
-    r = wishes_text(&wishes, &text) < 0 ? no_memory(err) : 0;
+    r = wishes_text(&wishes, &text) < 0 ? gb_no_memory(err) : 0;
     if (r == 0 && text.len == 0)
         r = 1;
     else if (r == 0 && (!in->tried.data || strcmp(in->tried.data, text.data) != 0))
         r = try_set(in, &wishes, err);
     if (r == 1)
-        r = put_sets(&in->w, &wishes) < 0 ? no_memory(err) : 1;
+        r = put_sets(&in->w, &wishes) < 0 ? gb_no_memory(err) : 1;
     package_wishes_clear(&wishes);
     buf_clear(&in->tried);
     in->tried = text;
@@ -452,7 +447,7 @@ static int replace(struct supply *supply, struct package_wishes *wishes, struct 
     bool is_same;
 
     if (wishes_text(&supply->wishes, &before) < 0 || wishes_text(wishes, &now) < 0)
-        return no_memory(err);
+        return gb_no_memory(err);
     is_same = before.len == now.len && (now.len == 0 || strcmp(before.data, now.data) == 0);
     if (!is_same)
         close_layers(supply);
@@ -488,7 +483,7 @@ static int settle(struct task *task, const struct buf *output, struct gb_err *er
     free(task->out->packages);
     task->out->packages = strndup(output->data ? output->data : "", output->len);
     if (!task->out->packages || (has_failed && !supply->failed))
-        return no_memory(err);
+        return gb_no_memory(err);
     tell(task, value, task->out->packages);
     return 0;
 }
@@ -518,13 +513,13 @@ static int take(struct task *task, struct installing *in, struct gb_err *err)
     int r;
 
     if (input_text(task, in->codes, in->n, &input) < 0)
-        return no_memory(err);
+        return gb_no_memory(err);
     if (!input.data || (supply->asked && strcmp(supply->asked, input.data) == 0))
         return 0;
     free(supply->asked);
     supply->asked = strdup(input.data);
     if (!supply->asked)
-        return no_memory(err);
+        return gb_no_memory(err);
     (void)snprintf(name, sizeof(name), "packages-%u", ++supply->n);
     in->tried = (struct buf)BUF_INIT(SET_MAX);
     r = task_do(task, name, &input, install_text, in, &output, err);

@@ -239,7 +239,7 @@ static int set_text(char **place, const char *text, struct gb_err *err)
     char *copy = strdup(text);
 
     if (!copy)
-        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory");
+        return gb_no_memory(err);
     free(*place);
     *place = copy;
     return 1;

@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include <errno.h>
 #include <stddef.h>
 
 /* Who can repair it: decides exit code, HTTP status and whether a retry makes sense. */
@@ -31,6 +32,13 @@ struct gb_err {
 /* Sets code (negative errno), blame and text. */
 int gb_fail(struct gb_err *err, int code, enum gb_blame blame, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
+
+/* Inline, so that compilers and analyzers know it for a failure. */
+static inline int gb_no_memory(struct gb_err *err)
+{
+    (void)gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory");
+    return -ENOMEM;
+}
 
 /* As gb_fail() from errno, which is spelt out behind the text; the host is to blame. */
 int gb_fail_sys(struct gb_err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -303,7 +303,7 @@ static int logs_of(const struct box_call *call, const struct logs_args *args, ui
     if (r < 0)
         return r;
     if (!logs)
-        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+        return gb_no_memory(err);
     logs->runs_fd = runs_fd;
     logs->news_fd = news_fd;
     logs->is_json = args->is_json;

@@ -16,9 +16,9 @@
 #include "cli/exec_packages.h"
 #include "cli/exec_paths.h"
 #include "cli/package_args.h"
-#include "conf/environment.h"
 #include "conf/nearest.h"
 #include "conf/settings.h"
+#include "run/environment.h"
 #include "run/language.h"
 
 /* As on the command line. */
@@ -141,11 +141,6 @@ static void store_free(struct store *store)
     free(store);
 }
 DEFINE_CLEANUP(struct store *, store_free)
-
-static int out_of_memory(struct gb_err *err)
-{
-    return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
-}
 
 /* ---- what is to run ------------------------------------------------------------------------- */
 
@@ -273,7 +268,7 @@ static int load_code(const struct given *given, const char *file, struct store *
     int r = 0;
 
     if (args->source == EXEC_INLINE)
-        r = buf_puts(&store->code, given->code) < 0 ? out_of_memory(err) : 0;
+        r = buf_puts(&store->code, given->code) < 0 ? gb_no_memory(err) : 0;
     else
         r = exec_read_code(file, &store->code, &is_regular, err);
     if (r < 0)
@@ -292,16 +287,16 @@ static int take_env(const struct text_list *list, struct store *store, struct gb
         return gb_fail(err, -E2BIG, GB_BLAME_CALLER, "--env: more than %d variables", EXEC_ENV_MAX);
     store->env = calloc(list->n + 1, sizeof(*store->env));
     if (!store->env)
-        return out_of_memory(err);
+        return gb_no_memory(err);
     for (size_t i = 0; i < list->n; i++) {
         cleanup_free char *name = strndup(list->items[i], strcspn(list->items[i], "="));
 
         if (!name)
-            return out_of_memory(err);
+            return gb_no_memory(err);
         if (!list->items[i][strlen(name)])
             return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "--env: '%.100s' is not NAME=VALUE",
                            name);
-        if (!environment_is_name(name))
+        if (!run_env_is_name(name))
             return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
                            "--env: '%.100s' is no name: letters, digits and _ make one", name);
         store->env[i] = list->items[i];
@@ -454,7 +449,7 @@ static int exec_given(const struct call *call, const struct given *given,
 {
     cleanup_with(store_freep) struct store *store = store_new();
     struct settings settings = { 0 };
-    int r = store ? take_box(call, given, parsed, &store->args, err) : out_of_memory(err);
+    int r = store ? take_box(call, given, parsed, &store->args, err) : gb_no_memory(err);
 
     if (r == 0)
         r = take_all(given, parsed, store, err);

@@ -15,10 +15,10 @@
 #include "cli/image_call.h"
 #include "cli/progress.h"
 #include "cli/term_filter.h"
-#include "conf/environment.h"
 #include "image/build.h"
 #include "image/dockerfile.h"
 #include "json/writer.h"
+#include "run/environment.h"
 
 #define TEXT_MAX  (1 << 20)
 #define ID_BEGIN  7
@@ -59,7 +59,7 @@ static int parse_arg(const char *text, struct buf *names, struct dockerfile_arg 
     (void)buf_putc(names, '\0');
     if (buf_error(names) < 0)
         return gb_fail(err, buf_error(names), GB_BLAME_CALLER, "--build-arg: too long");
-    if (!environment_is_name(names->data + begin))
+    if (!run_env_is_name(names->data + begin))
         return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
                        "--build-arg: '%.80s' does not begin with a name", text);
     ret->name = names->data + begin;
@@ -77,7 +77,7 @@ static int parse_args(const struct text_list *texts, struct buf *names, struct d
     if (texts->n > ARGS_MAX)
         return gb_fail(err, -E2BIG, GB_BLAME_CALLER, "--build-arg: at most %d", ARGS_MAX);
     if (!args || buf_reserve(names, TEXT_MAX - 1) < 0)
-        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory");
+        return gb_no_memory(err);
     for (size_t i = 0; r == 0 && i < texts->n; i++)
         r = parse_arg(texts->items[i], names, &args[i], err);
     if (r == 0)
@@ -91,7 +91,7 @@ static int read_stdin(struct buf *ret, struct gb_err *err)
     ssize_t n;
 
     if (buf_reserve(ret, DOCKERFILE_MAX + 1) < 0)
-        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory");
+        return gb_no_memory(err);
     n = fd_read_full(STDIN_FILENO, ret->data, DOCKERFILE_MAX + 1);
     if (n < 0)
         return gb_fail(err, (int)n, GB_BLAME_HOST, "reading stdin: %s", strerror((int)-n));
@@ -239,7 +239,7 @@ static int build_with(struct image_call *call, struct image_build *order, struct
     if (call->settings.state_dir &&
         asprintf(&log_dir, "%s/" IMAGE_LOG_DIR, call->settings.state_dir) < 0) {
         log_dir = NULL;
-        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory");
+        return gb_no_memory(err);
     }
     progress_init(&progress, *call->color, call->env, call->args.is_quiet);
     order->total_ms = call->settings.image_ms;
@@ -273,7 +273,7 @@ static int build_one(struct image_call *call, struct gb_err *err)
     int r;
 
     if (!built)
-        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory");
+        return gb_no_memory(err);
     r = parse_args(&call->args.build_args, &names, &args, err);
     if (r == 0 && is_stdin && order.file)
         r = gb_fail(err, -EINVAL, GB_BLAME_CALLER, "'-' is a Dockerfile already: -f has no place");

@@ -116,7 +116,7 @@ static int get_listing(struct http_client *client, struct row *row)
                          spec->key_is_token ? "Authorization: Bearer " : wire->key_header,
                          spec->key);
     if (buf_error(&url) || buf_error(&key))
-        return gb_fail(&row->err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+        return gb_no_memory(&row->err);
     if (key.len)
         headers[n++] = key.data;
     if (wire->header)
@@ -454,7 +454,7 @@ static int models_call(const struct call *call, const struct models_args *args,
     int r;
 
     if (!report)
-        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+        return gb_no_memory(err);
     r = find_only(parsed, report, err);
     if (r == 0)
         r = command_settings(call, parsed, &settings, err);

@@ -474,7 +474,7 @@ static int tasks_to_remove(struct opened *opened, struct store_task **ret, size_
         return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "which task? 'glovebox runs list'");
     *ret = calloc(parsed->n_operands, sizeof(**ret));
     if (!*ret)
-        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+        return gb_no_memory(err);
     for (size_t i = 0; r == 0 && i < parsed->n_operands; i++) {
         r = store_task_get(opened->store, parsed->operands[i], &(*ret)[*ret_n], err);
         *ret_n += r == 0;

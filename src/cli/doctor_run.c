@@ -311,7 +311,7 @@ int doctor_run(const struct doctor_args *args, const struct settings *settings, 
         return show_plan(&spec, err);
     report = calloc(1, sizeof(*report));
     if (!report)
-        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory");
+        return gb_no_memory(err);
     report->settings = settings;
     look(report, &spec);
     r = args->is_json ? report_json(report, err) : report_text(report, err);

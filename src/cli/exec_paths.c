@@ -82,7 +82,7 @@ static char *split(const char *what, const char *arg, char **ret_second, struct 
         return NULL;
     text = strdup(arg);
     if (!text) {
-        (void)gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+        (void)gb_no_memory(err);
         return NULL;
     }
     colon = strrchr(text, ':');

@@ -36,7 +36,7 @@ static int take_term(const struct exec_args *args, struct exec_session *session,
         name = "dumb";
     session->env = calloc(args->n_env + 2, sizeof(*session->env));
     if (!session->env || asprintf(&session->term, "TERM=%s", name) < 0)
-        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory");
+        return gb_no_memory(err);
     session->env[n++] = session->term;
     for (size_t i = 0; i < args->n_env; i++)
         session->env[n++] = args->env[i];

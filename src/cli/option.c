@@ -198,7 +198,7 @@ int options_parse(const struct opt *table, char *const *argv, void *target, stru
         .operands = calloc(n + 1, sizeof(*ret->operands)),
     };
     if (!ret->flags || !ret->operands)
-        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+        return gb_no_memory(err);
     while (r == 0 && *p.argv && !ret->has_rest) {
         if (strcmp(*p.argv, "--") == 0) {
             ret->has_rest = true;

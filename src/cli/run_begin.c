@@ -25,11 +25,6 @@ _Static_assert((int)ASKING_NEVER == (int)ASK_NEVER && (int)ASKING_BLOCKED == (in
 
 #define SCRIPTED "scripted/"
 
-static int no_memory(struct gb_err *err)
-{
-    return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
-}
-
 /* ---- the order ------------------------------------------------------------------------------ */
 
 static int take_settings(const struct run_session *session, struct run_order *order,
@@ -50,7 +45,7 @@ static int take_settings(const struct run_session *session, struct run_order *or
     order->language = language ? strdup(language) : NULL;
     order->net = net ? strdup(net) : NULL;
     if ((effort && !order->effort) || (language && !order->language) || (net && !order->net))
-        return no_memory(err);
+        return gb_no_memory(err);
     order->installs = settings->installs;
     if (id_make('t', order->id) < 0)
         return gb_fail_sys(err, "making an id");
@@ -65,7 +60,7 @@ static int split_file(const char *arg, char **ret_host, char **ret_box, struct g
     const char *box;
 
     if (!host)
-        return no_memory(err);
+        return gb_no_memory(err);
     if (colon)
         *colon = '\0';
     box = colon ? colon + 1 : path_base(host);
@@ -76,7 +71,7 @@ static int split_file(const char *arg, char **ret_host, char **ret_box, struct g
     *ret_host = realpath(host, NULL);
     if (!*ret_host)
         return gb_fail(err, -errno, GB_BLAME_CALLER, "--file: %.200s: %s", host, strerror(errno));
-    return *ret_box ? 0 : no_memory(err);
+    return *ret_box ? 0 : gb_no_memory(err);
 }
 
 static bool has_string(char *const *list, const char *text)
@@ -114,7 +109,7 @@ static int take_file(const char *arg, struct run_options *options, size_t *bytes
     if (strings_add(&options->order.files, box) < 0 ||
         strings_add(&options->host.sources, host) < 0 ||
         strings_add(&options->host.sources, digest) < 0)
-        return no_memory(err);
+        return gb_no_memory(err);
     return 0;
 }
 
@@ -157,7 +152,7 @@ static int take_host(const struct run_session *session, struct run_host *host, s
         if (parsed->flags[i].key != KEY_COLOR)
             r = add_flag(&parsed->flags[i], host);
     host->is_forced = session->args->is_forced;
-    return r < 0 ? no_memory(err) : 0;
+    return r < 0 ? gb_no_memory(err) : 0;
 }
 
 /* ---- what it goes on from ------------------------------------------------------------------- */
@@ -228,7 +223,7 @@ static int take_parent(struct run_session *session, struct run_options *options,
     if (r == 0)
         take_parents_files(session, &past, options);
     for (char **path = session->parent.files; r == 0 && path && *path; path++)
-        r = strings_add(&options->order.before, *path) < 0 ? no_memory(err) : 0;
+        r = strings_add(&options->order.before, *path) < 0 ? gb_no_memory(err) : 0;
     store_task_clear(&parent);
     return r;
 }
@@ -246,10 +241,10 @@ static int take_folder(struct run_session *session, struct run_options *options,
         return r;
     for (size_t i = 0; i < checkpoint.latest_code.n; i++)
         if (strings_add(&options->order.before, checkpoint.latest_code.items[i].path) < 0)
-            return no_memory(err);
+            return gb_no_memory(err);
     options->host.from = strdup(folder_path(folder));
     session->task.objective = take_ptr(checkpoint.objective);
-    return options->host.from ? 0 : no_memory(err);
+    return options->host.from ? 0 : gb_no_memory(err);
 }
 
 static int take_past(struct run_session *session, struct run_options *options, struct gb_err *err)
@@ -295,7 +290,7 @@ static int put_task(struct run_session *session, struct gb_err *err)
     task->folder = strdup(folder_path(session->folder));
     task->state = TASK_RUNNING;
     if (!task->id || !task->options || !task->folder)
-        return no_memory(err);
+        return gb_no_memory(err);
     return store_task_new(session->store, task, err);
 }
 
@@ -310,7 +305,7 @@ static int redact_objective(struct run_session *session, struct gb_err *err)
     size_t len = strlen(*objective);
 
     if (redactor_new(secrets_values(session->secrets), &redactor) < 0)
-        return no_memory(err);
+        return gb_no_memory(err);
     if (!redact_finds(redactor, *objective, len))
         return 0;
     if (redact(redactor, *objective, len, &clean) < 0)
@@ -318,7 +313,7 @@ static int redact_objective(struct run_session *session, struct gb_err *err)
     free(*objective);
     *objective = buf_take(&clean);
     (void)dprintf(STDERR_FILENO, "glovebox: the task has a key in it, which is left out\n");
-    return *objective ? 0 : no_memory(err);
+    return *objective ? 0 : gb_no_memory(err);
 }
 
 static int take_objective(struct run_session *session, struct gb_err *err)
@@ -327,7 +322,7 @@ static int take_objective(struct run_session *session, struct gb_err *err)
 
     if (!task->objective)
         task->objective = strdup(session->args->objective);
-    return task->objective ? redact_objective(session, err) : no_memory(err);
+    return task->objective ? redact_objective(session, err) : gb_no_memory(err);
 }
 
 static int make_folder(struct run_session *session, struct gb_err *err)

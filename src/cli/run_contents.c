@@ -23,11 +23,6 @@
 
 #define ORDER_MAX STORE_TEXT_MAX
 
-static int no_memory(struct gb_err *err)
-{
-    return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
-}
-
 int run_read_file(const char *path, struct buf *ret, struct gb_err *err)
 {
     cleanup_close int fd = open(path, FILE_READING);
@@ -53,14 +48,14 @@ static int fetch_order(void *user, struct buf *ret, struct gb_err *err)
     const struct fetch *fetch = user;
     int r = run_order_text(&fetch->source->options->order, ret);
 
-    return r < 0 ? no_memory(err) : 0;
+    return r < 0 ? gb_no_memory(err) : 0;
 }
 
 static int fetch_objective(void *user, struct buf *ret, struct gb_err *err)
 {
     const struct fetch *fetch = user;
 
-    return buf_puts(ret, fetch->source->objective) < 0 ? no_memory(err) : 0;
+    return buf_puts(ret, fetch->source->objective) < 0 ? gb_no_memory(err) : 0;
 }
 
 /* As the task that is continued remembers it. */
@@ -78,7 +73,7 @@ static int fetch_parents_file(const struct fetch *fetch, struct buf *ret, struct
                     "%s has lost its file %zu" GB_REMEDY "name it with --file", source->parent,
                     fetch->i + 1);
     else if (r == 1)
-        r = buf_add(ret, effect.output, effect.output_len) < 0 ? no_memory(err) : 0;
+        r = buf_add(ret, effect.output, effect.output_len) < 0 ? gb_no_memory(err) : 0;
     store_effect_clear(&effect);
     return r;
 }
@@ -117,7 +112,7 @@ static int fetch_from_folder(const char *path, const char *name, struct buf *ret
     if (!file)
         return gb_fail(err, -ESTALE, GB_BLAME_CALLER, "%.200s has changed since the task was begun",
                        path);
-    return buf_add(ret, file->text, file->len) < 0 ? no_memory(err) : 0;
+    return buf_add(ret, file->text, file->len) < 0 ? gb_no_memory(err) : 0;
 }
 
 static int fetch_before(void *user, struct buf *ret, struct gb_err *err)
@@ -170,7 +165,7 @@ static int recall_objective(struct journal *journal, const struct run_source *so
     if (text.len == 0 || strlen(text.data) != text.len)
         return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "the recorded task is no text");
     *ret = buf_take(&text);
-    return *ret ? 0 : no_memory(err);
+    return *ret ? 0 : gb_no_memory(err);
 }
 
 static int recall_inputs(struct journal *journal, const struct run_source *source,
@@ -182,7 +177,7 @@ static int recall_inputs(struct journal *journal, const struct run_source *sourc
 
     ret->inputs = calloc(n + 1, sizeof(*ret->inputs));
     if (!ret->inputs)
-        return no_memory(err);
+        return gb_no_memory(err);
     for (size_t i = 0; r == 0 && i < n; i++) {
         cleanup_buf struct buf bytes = BUF_INIT(RUN_FILE_MAX + 1);
         struct judge_input *input = &ret->inputs[i];
@@ -195,7 +190,7 @@ static int recall_inputs(struct journal *journal, const struct run_source *sourc
         *input = (struct judge_input){ .path = order->files[i], .len = bytes.len };
         input->bytes = bytes.len ? buf_take(&bytes) : strdup("");
         if (!input->bytes)
-            return no_memory(err);
+            return gb_no_memory(err);
         ret->n_inputs++;
     }
     return r;

@@ -33,11 +33,6 @@ static const char pytest_ini[] = "[pytest]\n"
                                  "    invalid: input that must be refused\n"
                                  "    stress: large or long cases\n";
 
-static int no_memory(struct gb_err *err)
-{
-    return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
-}
-
 /* ---- which files ---------------------------------------------------------------------------- */
 
 static int add(struct deliverable *all, const char *dir, const char *path, const char *text,
@@ -237,7 +232,7 @@ int deliverable_make(const struct agent_outcome *outcome, struct deliverable *re
         r = add_cases(outcome, dir, ret, err);
     if (r == 0 && outcome->code.n > 0 && outcome->tests.cases)
         r = add_runner(outcome, dir, ret, err);
-    return r == -ENOMEM ? no_memory(err) : r;
+    return r == -ENOMEM ? gb_no_memory(err) : r;
 }
 
 /* ---- writing them --------------------------------------------------------------------------- */

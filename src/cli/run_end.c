@@ -35,7 +35,7 @@ static int put(struct store *store, const char *task, const char *name, const ch
     int r;
 
     if (!output)
-        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+        return gb_no_memory(err);
     memcpy(output, bytes, len);
     output[len] = '\0';
     (void)snprintf(own_name, sizeof(own_name), "%s", name);
@@ -99,7 +99,7 @@ static int manifest(const struct agent_outcome *outcome, const struct deliverabl
     json_array_end(&w);
     json_object_end(&w);
     if (json_writer_end(&w) < 0 && r == 0)
-        r = gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+        r = gb_no_memory(err);
     return r;
 }
 

@@ -12,11 +12,6 @@
 #include "cli/run_session.h"
 #include "conf/package_host.h"
 
-static int no_memory(struct gb_err *err)
-{
-    return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
-}
-
 static int write_set(const struct package_set *set, char **ret, struct gb_err *err)
 {
     cleanup_buf struct buf text = BUF_INIT(PACKAGES_FILE_MAX);
@@ -26,7 +21,7 @@ static int write_set(const struct package_set *set, char **ret, struct gb_err *e
     if (package_set_write(set, &text) < 0)
         return gb_fail(err, -E2BIG, GB_BLAME_CALLER, "these are too many packages");
     *ret = buf_take(&text);
-    return *ret ? 0 : no_memory(err);
+    return *ret ? 0 : gb_no_memory(err);
 }
 
 int run_packages_take(const struct run_args *args, struct run_order *order, struct gb_err *err)

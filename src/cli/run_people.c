@@ -102,7 +102,7 @@ int run_people_ask(void *user, const char *question, struct buf *ret, struct gb_
     if (r == -EAGAIN)
         return no_answer(err);
     if (r == 0 && buf_add(ret, line.data, trimmed_len(line.data, line.len)) < 0)
-        r = gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+        r = gb_no_memory(err);
     return r;
 }
 

@@ -161,7 +161,7 @@ int run_remove_folder(const struct store_task *task, struct gb_err *err)
     int r;
 
     if (!above)
-        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+        return gb_no_memory(err);
     parent = open(above, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (parent >= 0)
         folder = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

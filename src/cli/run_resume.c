@@ -98,7 +98,7 @@ static int take_parent(struct run_session *session, struct gb_err *err)
         for (char **text = session->options.host.delivered; *text; text++)
             if (strings_add(&own, *text) < 0) {
                 strings_free(own);
-                return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+                return gb_no_memory(err);
             }
         strings_free(session->parent.delivered);
         session->parent.delivered = own;
@@ -178,7 +178,7 @@ static int find_by_folder(struct store *store, const char *folder, char **ret, s
             continue;
         *ret = strdup(tasks[i].id);
         if (!*ret)
-            r = gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+            r = gb_no_memory(err);
     }
     store_tasks_free(tasks, n);
     return r;

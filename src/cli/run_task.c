@@ -102,7 +102,7 @@ static int load_settings(struct run_session *session, char *const *flags, struct
         n++;
     all.flags = calloc(n + given->n_flags + 1, sizeof(*all.flags));
     if (!all.flags)
-        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+        return gb_no_memory(err);
     for (size_t i = 0; i < n; i++) {
         const struct key *key = key_by_name(flags[2 * i]);
 
@@ -525,7 +525,7 @@ static int deliver(struct run_session *session, const struct deliverable *files,
     if (files->n == 0)
         return 0;
     if (session->folder && asprintf(&own, "%s/delivered", folder_path(session->folder)) < 0)
-        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+        return gb_no_memory(err);
     if (own)
         r = deliver_write(files, own, true, NULL, err);
     *ret_dir = take_ptr(own);
@@ -553,7 +553,7 @@ static int remember(struct run_session *session, const struct deliverable *files
     if (!session->store)
         return 0;
     if (run_summary_text(&session->outcome, dir, &summary) < 0)
-        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+        return gb_no_memory(err);
     r = run_end_put(session->store, session->task.id, &session->outcome, files, document, err);
     return r < 0 ? r
                  : store_task_state(session->store, session->task.id, TASK_DONE, summary.data, err);

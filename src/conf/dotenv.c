@@ -79,7 +79,7 @@ static char *take_name(struct cursor *c)
     /* Not strndup(): the text need not end with a NUL. */
     name = calloc(1, (size_t)(c->at - start) + 1);
     if (!name)
-        (void)gb_fail(c->err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+        (void)gb_no_memory(c->err);
     else
         memcpy(name, start, (size_t)(c->at - start));
     return name;
@@ -236,7 +236,7 @@ static int add_line(struct cursor *c, char *name, unsigned line, struct buf *val
         lines = realloc(dotenv->lines, (dotenv->n_lines + 64) * sizeof(*lines));
         if (!lines) {
             free(name);
-            return gb_fail(c->err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+            return gb_no_memory(c->err);
         }
         dotenv->lines = lines;
     }
@@ -248,7 +248,7 @@ static int add_line(struct cursor *c, char *name, unsigned line, struct buf *val
     };
     if (dotenv->lines[dotenv->n_lines - 1].value)
         return 0;
-    return gb_fail(c->err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+    return gb_no_memory(c->err);
 }
 
 static bool is_ours(const char *name)

@@ -14,17 +14,3 @@ const char *environment_get(char *const *env, const char *name)
             return *env + len + 1;
     return NULL;
 }
-
-static bool is_letter(char c)
-{
-    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
-}
-
-bool environment_is_name(const char *name)
-{
-    if (!is_letter(*name))
-        return false;
-    while (is_letter(*name) || (*name >= '0' && *name <= '9'))
-        name++;
-    return !*name;
-}

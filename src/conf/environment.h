@@ -2,10 +2,5 @@
 /* conf/environment.h - an environment as a value, so that what reads it can be tested with any. */
 #pragma once
 
-#include <stdbool.h>
-
 /* The value of name in a NULL-terminated list of "NAME=value"; NULL when it is not there. */
 const char *environment_get(char *const *env, const char *name);
-
-/* [A-Za-z_][A-Za-z0-9_]* */
-bool environment_is_name(const char *name);

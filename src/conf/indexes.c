@@ -39,17 +39,12 @@ struct reading {
     struct gb_err *err;
 };
 
-static int no_memory(struct gb_err *err)
-{
-    return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for the configuration of an index");
-}
-
 static int set_word(struct reading *r, enum word word, const char *value)
 {
     char *copy = strdup(value);
 
     if (!copy)
-        return no_memory(r->err);
+        return gb_no_memory(r->err);
     free(r->words[word]);
     r->words[word] = copy;
     return 0;
@@ -208,7 +203,7 @@ static int add_credentials(struct reading *r, const char *key, const char *value
     if (!kind)
         return 0;
     if (strcmp(kind, ":username") != 0 && index_add_secret(r->index, value) < 0)
-        return no_memory(r->err);
+        return gb_no_memory(r->err);
     (void)buf_printf(&address, "http:%.*s", (int)(strlen(key) - strlen(kind)), key);
     if (buf_error(&address) < 0 || index_url_parse(address.data, &url, NULL) < 0)
         return 0;
@@ -227,7 +222,7 @@ static int npm_row(void *user, const char *section, const char *key, const char 
 
     (void)section;
     if (expand(r, value, &text) < 0)
-        return no_memory(r->err);
+        return gb_no_memory(r->err);
     for (size_t i = 0; text.len && i < N_ELEMENTS(npm_words); i++)
         if (strcmp(key, npm_words[i].key) == 0)
             return set_word(r, npm_words[i].word, text.data);
@@ -242,7 +237,7 @@ static int npm_more_row(void *user, const char *section, const char *key, const 
 
     (void)section;
     if (expand(r, value, &text) < 0)
-        return no_memory(r->err);
+        return gb_no_memory(r->err);
     if (!text.len || strpbrk(text.data, "\r\n"))
         return 0;
     if (key[0] == '@')
@@ -350,7 +345,7 @@ static int add_extra(struct reading *r)
         cleanup_free char *text = strndup(at, len);
 
         if (!text)
-            return no_memory(r->err);
+            return gb_no_memory(r->err);
         if (len)
             result = index_add_url(r->index, text, r->err);
         at += len + (at[len] != '\0');
@@ -368,7 +363,7 @@ static int set_certificates(struct reading *r)
     if (!file || *file != '/')
         return 0;
     r->index->ca_file = strdup(file);
-    return r->index->ca_file ? 0 : no_memory(r->err);
+    return r->index->ca_file ? 0 : gb_no_memory(r->err);
 }
 
 static int settle(struct reading *r)
@@ -395,7 +390,7 @@ static int settle(struct reading *r)
     }
     if (r->lines.len)
         index->npm_lines = buf_take(&r->lines);
-    return buf_error(&r->lines) < 0 ? no_memory(r->err) : 0;
+    return buf_error(&r->lines) < 0 ? gb_no_memory(r->err) : 0;
 }
 
 int indexes_load(enum package_kind kind, char *const *env, struct package_index *ret,

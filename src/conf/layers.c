@@ -122,7 +122,7 @@ static const char *keep_path(struct layers *layers, const char *path)
     char *kept = layers->n_files < SETTINGS_FILES_MAX ? strdup(path) : NULL;
 
     if (!kept)
-        (void)gb_fail(layers->err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+        (void)gb_no_memory(layers->err);
     else
         layers->settings->files[layers->n_files++] = kept;
     return kept;
@@ -330,7 +330,7 @@ static int open_project(struct layers *layers, enum origin_kind kind, const char
     int r;
 
     if (!path)
-        return gb_fail(layers->err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+        return gb_no_memory(layers->err);
     r = conf_file_read_project(layers->input->dir, name, text, layers->err);
     if (r <= 0)
         return r;
@@ -459,7 +459,7 @@ static int find_engine(struct settings *settings, const struct settings_input *i
     if (!config && home) {
         if (asprintf(&settings->docker_config, "%s/.docker", home) < 0) {
             settings->docker_config = NULL;
-            return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+            return gb_no_memory(err);
         }
         config = settings->docker_config;
     }

@@ -34,11 +34,6 @@ struct finder {
     struct gb_err *err;
 };
 
-static int out_of_memory(struct gb_err *err)
-{
-    return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
-}
-
 int variable_source(const struct variable *variable, struct buf *ret)
 {
     if (variable->origin.kind == ORIGIN_DOTENV)
@@ -105,7 +100,7 @@ static int read_secret(const struct finder *f, struct variable *variable)
         return fail_at(f, variable, -EINVAL, "the file holds a NUL byte");
     contents = strdup(text.data);
     if (!contents)
-        return out_of_memory(f->err);
+        return gb_no_memory(f->err);
     f->secrets->contents[f->secrets->n_contents++] = contents;
     variable->value = contents;
     return 0;
@@ -174,7 +169,7 @@ int secrets_load(const struct settings *settings, char *const *env, struct secre
 {
     cleanup_secrets struct secrets *secrets = calloc(1, sizeof(*secrets));
     const struct finder f = { secrets, settings, env, err };
-    int r = secrets ? 0 : out_of_memory(err);
+    int r = secrets ? 0 : gb_no_memory(err);
 
     for (size_t i = 0; r == 0 && provider_at(i); i++) {
         for (size_t k = 0; r == 0 && k < PROVIDER_KEYS_MAX; k++)

@@ -174,7 +174,7 @@ static int finish_image(struct settings *settings, struct gb_err *err)
         char *text = strdup(BOX_IMAGE_DOCKER);
 
         if (!text)
-            return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+            return gb_no_memory(err);
         value_clear(&image->value);
         image->value.text = text;
     }

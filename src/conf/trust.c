@@ -187,7 +187,7 @@ static int add_present(const char *dir, struct buf *ret, struct gb_err *err)
         int r;
 
         if (asprintf(&path, "%s/%s", dir, trust_file_at(i)) < 0)
-            return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+            return gb_no_memory(err);
         r = conf_file_read_project(*dir ? dir : "/", trust_file_at(i), &text, err);
         if (r < 0)
             return r;

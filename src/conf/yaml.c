@@ -71,11 +71,6 @@ static bool is_inside(const struct reader *r)
     return !r->section || (r->key.data && is_within(r->key.data, r->section));
 }
 
-static int out_of_memory(const struct reader *r)
-{
-    return gb_fail(r->err, -ENOMEM, GB_BLAME_HOST, "out of memory");
-}
-
 /* The value of a key is complete: back to the key of the mapping around it. */
 static void value_done(struct reader *r)
 {
@@ -114,7 +109,7 @@ static int add_entry(struct reader *r, const yaml_event_t *event, struct yaml_en
     if (yaml->n_entries % 32 == 0) {
         entries = realloc(yaml->entries, (yaml->n_entries + 32) * sizeof(*entries));
         if (!entries)
-            return out_of_memory(r);
+            return gb_no_memory(r->err);
         yaml->entries = entries;
     }
     *ret = &yaml->entries[yaml->n_entries++];
@@ -122,7 +117,7 @@ static int add_entry(struct reader *r, const yaml_event_t *event, struct yaml_en
         .key = strdup(r->key.data),
         .line = (unsigned)event->start_mark.line + 1,
     };
-    return (*ret)->key ? 0 : out_of_memory(r);
+    return (*ret)->key ? 0 : gb_no_memory(r->err);
 }
 
 static int add_item(struct reader *r, struct yaml_entry *entry, const char *text)
@@ -134,11 +129,11 @@ static int add_item(struct reader *r, struct yaml_entry *entry, const char *text
         n++;
     items = realloc(entry->items, (n + 2) * sizeof(*items));
     if (!items)
-        return out_of_memory(r);
+        return gb_no_memory(r->err);
     entry->items = items;
     items[n] = strdup(text);
     items[n + 1] = NULL;
-    return items[n] ? 0 : out_of_memory(r);
+    return items[n] ? 0 : gb_no_memory(r->err);
 }
 
 static bool is_null(const yaml_event_t *event)
@@ -190,7 +185,7 @@ static int on_scalar(struct reader *r, const yaml_event_t *event)
     entry->is_empty = is_null(event);
     entry->text = strdup(text);
     value_done(r);
-    return entry->text ? 0 : out_of_memory(r);
+    return entry->text ? 0 : gb_no_memory(r->err);
 }
 
 static int open_list(struct reader *r, const yaml_event_t *event)
@@ -204,7 +199,7 @@ static int open_list(struct reader *r, const yaml_event_t *event)
     if (res < 0)
         return res;
     entry->items = calloc(1, sizeof(*entry->items));
-    return entry->items ? 0 : out_of_memory(r);
+    return entry->items ? 0 : gb_no_memory(r->err);
 }
 
 static int on_start(struct reader *r, const yaml_event_t *event, bool is_list)
@@ -323,7 +318,7 @@ int conf_yaml_parse(struct conf_yaml *yaml, const char *path, const char *text, 
     int res;
 
     if (!yaml_parser_initialize(&parser))
-        return out_of_memory(&r);
+        return gb_no_memory(r.err);
     yaml_parser_set_input_string(&parser, (const unsigned char *)text, len);
     res = read_events(&r, &parser);
     yaml_parser_delete(&parser);

@@ -136,8 +136,7 @@ int net_policy_parse(const char *text, struct net_policy *ret, struct gb_err *er
     ret->mode = NET_RULES;
     copy = strdup(text);
     ret->rules = calloc(NET_RULES_MAX, sizeof(*ret->rules));
-    r = copy && ret->rules ? parse_rules(copy, ret, err)
-                           : gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+    r = copy && ret->rules ? parse_rules(copy, ret, err) : gb_no_memory(err);
     if (r < 0)
         net_policy_clear(ret);
     return r;

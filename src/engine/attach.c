@@ -364,14 +364,14 @@ static int make(bool is_tty, struct attach **ret, int *ret_fd, struct gb_err *er
     int pair[2];
 
     if (!attach)
-        return engine_no_memory(err);
+        return gb_no_memory(err);
     attach->pair = attach->stop_fd = -1;
     attach->is_tty = is_tty;
     (void)pthread_mutex_init(&attach->lock, NULL);
     attach->out.bytes = malloc(PIECE_MAX);
     attach->in.bytes = malloc(PIECE_MAX);
     if (!attach->out.bytes || !attach->in.bytes)
-        return engine_no_memory(err);
+        return gb_no_memory(err);
     attach->stop_fd = eventfd(0, EFD_CLOEXEC);
     if (attach->stop_fd < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
         return gb_fail_sys(err, "a pair of sockets for an attached container");

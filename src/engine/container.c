@@ -184,7 +184,7 @@ static int read_item(const struct json_value *json, void *item, struct gb_err *e
     read_line(json_get(json, "State"), ret->state, sizeof(ret->state));
     ret->image = read_text(json_get(json, "Image"));
     ret->labels = read_pairs(json_get(json, "Labels"));
-    return ret->image && ret->labels ? 0 : engine_no_memory(err);
+    return ret->image && ret->labels ? 0 : gb_no_memory(err);
 }
 
 static const struct read_kind container_kind = {

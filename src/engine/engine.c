@@ -53,11 +53,6 @@ const struct endpoint *engine_endpoint(const struct engine *engine)
     return &engine->endpoint;
 }
 
-int engine_no_memory(struct gb_err *err)
-{
-    return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for the engine's affairs");
-}
-
 int engine_garbled(const char *what, struct gb_err *err)
 {
     return gb_fail(err, -EBADMSG, GB_BLAME_PEER, "the engine's answer has no %s", what);
@@ -352,7 +347,7 @@ static int make(const struct engine *like, struct engine **ret, struct gb_err *e
     int r;
 
     if (!engine)
-        return engine_no_memory(err);
+        return gb_no_memory(err);
     *engine = *like;
     engine->http = NULL;
     r = http_client_new(&engine->http, err);

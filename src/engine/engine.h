@@ -112,7 +112,5 @@ int engine_refusal(const struct engine_call *call, const struct http_answer *ans
 /* What http_do() failed with, as one of the errors above. */
 int engine_lost(const struct engine *engine, int code, struct gb_err *err);
 
-int engine_no_memory(struct gb_err *err);
-
 /* An answer that lacks something. */
 int engine_garbled(const char *what, struct gb_err *err);

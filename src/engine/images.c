@@ -27,7 +27,7 @@ static int read_item(const struct json_value *json, void *item, struct gb_err *e
     ret->labels = read_pairs(json_get(json, "Labels"));
     (void)json_u64(json_get(json, "Created"), &ret->created_s);
     (void)json_u64(json_get(json, "Size"), &ret->bytes);
-    return ret->tags && ret->labels ? 0 : engine_no_memory(err);
+    return ret->tags && ret->labels ? 0 : gb_no_memory(err);
 }
 
 static const struct read_kind images_kind = {
@@ -96,7 +96,7 @@ static int read_config(const struct json_value *json, struct images_config *ret,
     ret->triggers = read_texts(json_get(config, "OnBuild"));
     if (!ret->user || !ret->workdir || !ret->env || !ret->entrypoint || !ret->cmd || !ret->labels ||
         !ret->digests || !ret->triggers)
-        return engine_no_memory(err);
+        return gb_no_memory(err);
     return 0;
 }
 
@@ -146,7 +146,7 @@ static int read_removed(const struct json_value *json, struct images_removed *re
         return gb_fail(err, -EMSGSIZE, GB_BLAME_PEER, "the engine says that %zu things went", n);
     ret->lines = calloc(n + 1, sizeof(*ret->lines));
     if (!ret->lines)
-        return engine_no_memory(err);
+        return gb_no_memory(err);
     for (size_t i = 0; i < n; i++) {
         const struct json_value *untagged = json_get(json_at(json, i), "Untagged");
         const struct json_value *deleted = json_get(json_at(json, i), "Deleted");
@@ -155,7 +155,7 @@ static int read_removed(const struct json_value *json, struct images_removed *re
         read_line(untagged ? untagged : deleted, name, sizeof(name));
         if (asprintf(&ret->lines[i], "%s: %s", untagged ? "Untagged" : "Deleted", name) < 0) {
             ret->lines[i] = NULL;
-            return engine_no_memory(err);
+            return gb_no_memory(err);
         }
         ret->untagged += untagged != NULL;
         ret->deleted += deleted != NULL;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "engine/engine.h"
 #include "engine/read.h"
 #include "json/value.h"
@@ -30,7 +31,7 @@ static int read_info(const struct json_value *json, struct engine_info *ret, str
     ret->runtimes = read_names(json_get(json, "Runtimes"));
     ret->security_options = read_texts(json_get(json, "SecurityOptions"));
     if (!ret->runtimes || !ret->security_options)
-        return engine_no_memory(err);
+        return gb_no_memory(err);
     for (char **option = ret->security_options; *option; option++)
         ret->is_rootless = ret->is_rootless || strcmp(*option, "name=rootless") == 0;
     return 0;

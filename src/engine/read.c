@@ -148,7 +148,7 @@ int read_list(const struct json_value *json, const struct read_kind *kind, void 
         return gb_fail(err, -EMSGSIZE, GB_BLAME_PEER, "the engine has %zu such %s", n, kind->what);
     *ret = items = calloc(n + 1, kind->size);
     if (!items)
-        return engine_no_memory(err);
+        return gb_no_memory(err);
     for (; r == 0 && *ret_n < n; (*ret_n)++)
         r = kind->read(json_at(json, *ret_n), items + *ret_n * kind->size, err);
     return r;

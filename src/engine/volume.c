@@ -50,7 +50,7 @@ int volume_labels(struct engine *engine, const char *name, char ***ret, struct g
     if (r < 0)
         return r;
     *ret = read_pairs(json_get(json, "Labels"));
-    return *ret ? 0 : engine_no_memory(err);
+    return *ret ? 0 : gb_no_memory(err);
 }
 
 void volume_labels_free(char ***labels)
@@ -77,12 +77,12 @@ int volume_list(struct engine *engine, const char *label, char ***ret, struct gb
     found = json_get(json, "Volumes"); /* null where there is none */
     *ret = calloc(json_count(found) + 1, sizeof(**ret));
     if (!*ret)
-        return engine_no_memory(err);
+        return gb_no_memory(err);
     for (size_t i = 0, n = 0; i < json_count(found); i++) {
         const char *name = json_str(json_get(json_at(found, i), "Name"), NULL);
 
         if (name && !((*ret)[n++] = strdup(name)))
-            return engine_no_memory(err);
+            return gb_no_memory(err);
     }
     return 0;
 }

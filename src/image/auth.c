@@ -69,11 +69,6 @@ static char *decode(const char *text, size_t len)
 
 /* ---- the file ------------------------------------------------------------------------------- */
 
-static int no_memory(struct gb_err *err)
-{
-    return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory");
-}
-
 /* *ret is NULL when there is no file. */
 static int read_config(const char *path, struct json_value **ret, struct gb_err *err)
 {
@@ -131,7 +126,7 @@ static int take_text(const struct json_value *value, char **ret, struct gb_err *
     if (strlen(text) != len || len > SECRET_MAX)
         return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "a text is too long or has a NUL");
     *ret = strdup(text);
-    return *ret ? 0 : no_memory(err);
+    return *ret ? 0 : gb_no_memory(err);
 }
 
 /* "auth" is the base64 of "user:password". */
@@ -155,7 +150,7 @@ static int take_pair(const struct json_value *value, struct image_auth *ret, str
     ret->username = strndup(pair, (size_t)(colon - pair));
     ret->password = strdup(colon + 1);
     wipe(&pair);
-    return ret->username && ret->password ? 0 : no_memory(err);
+    return ret->username && ret->password ? 0 : gb_no_memory(err);
 }
 
 static int take_entry(const struct json_value *entry, struct image_auth *ret, struct gb_err *err)

@@ -58,11 +58,6 @@ static void work_clear(struct work *work)
     drop_fd(&work->log_fd);
 }
 
-static int no_memory(struct gb_err *err)
-{
-    return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory");
-}
-
 /* ---- the order ------------------------------------------------------------------------------ */
 
 static int name_image(struct work *work, struct gb_err *err)
@@ -123,7 +118,7 @@ static int make_up(struct work *work, struct buf *given, struct gb_err *err)
                        work->order->path);
     r = template_write(work->ret->made_up, &facts, given);
     if (r < 0)
-        return no_memory(err);
+        return gb_no_memory(err);
     return work->ignore ? 0 : ignore_new(patterns, strlen(patterns), &work->ignore, err);
 }
 
@@ -216,7 +211,7 @@ static int write_text(struct work *work, struct gb_err *err)
 
     if (r == 0)
         r = dockerfile_write(&work->dockerfile, &work->text);
-    return r == -ENOMEM ? no_memory(err)
+    return r == -ENOMEM ? gb_no_memory(err)
            : r < 0      ? gb_fail(err, r, GB_BLAME_CALLER, "the " DOCKERFILE " is too long")
                         : 0;
 }
@@ -262,7 +257,7 @@ static int open_log(struct work *work, struct gb_err *err)
 
     work->log = build_log_new();
     if (!work->log)
-        return no_memory(err);
+        return gb_no_memory(err);
     if (!order->log_dir)
         return 0;
     work->log_fd = log_file_open(order->log_dir, order->unix_time, work->ret->log_path, err);
@@ -324,7 +319,7 @@ static int send(struct work *work, struct engine *engine, struct context_stream 
     };
 
     if (!pairs)
-        return no_memory(err);
+        return gb_no_memory(err);
     return images_build(engine, &build, &sink, work->ret->id, err);
 }
 

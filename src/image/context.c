@@ -39,11 +39,6 @@ struct walk {
     struct gb_err *err;
 };
 
-static int no_memory(struct gb_err *err)
-{
-    return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for the build context");
-}
-
 /* ---- walking -------------------------------------------------------------------------------- */
 
 struct names {
@@ -103,7 +98,7 @@ static int read_names(struct walk *walk, int dir_fd, struct names *names)
                         "leave some out with .dockerignore",
                         (unsigned long long)walk->max_seen);
         else if (add_name(names, entry->d_name) < 0)
-            r = no_memory(walk->err);
+            r = gb_no_memory(walk->err);
     }
     if (r == 0 && errno)
         r = gb_fail_sys(walk->err, "reading the directory '%s' of the build context", walk->path);
@@ -475,7 +470,7 @@ int context_write(const struct context_spec *spec, tar_write write, void *user,
     int r;
 
     if (!packing)
-        return no_memory(err);
+        return gb_no_memory(err);
     packing->spec = spec;
     packing->max_bytes = spec->max_bytes ? spec->max_bytes : CONTEXT_BYTES_MAX;
     if (packing->max_bytes > TAR_SIZE_MAX)

@@ -99,7 +99,7 @@ int context_stream_open(const struct context_spec *spec, struct context_stream *
     int r;
 
     if (!stream)
-        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory");
+        return gb_no_memory(err);
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
         return gb_fail_sys(err, "making a socket for the build context");
     stream->spec = *spec;

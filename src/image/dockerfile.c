@@ -90,11 +90,6 @@ static int bad(struct reader *reader, unsigned line, const char *what)
                    what);
 }
 
-static int no_memory(struct reader *reader)
-{
-    return gb_fail(reader->err, -ENOMEM, GB_BLAME_HOST, "no memory for the Dockerfile");
-}
-
 static int too_much(struct reader *reader, unsigned line, const char *what)
 {
     return gb_fail(reader->err, -EFBIG, GB_BLAME_CALLER, "line %u of the Dockerfile: %s", line,
@@ -188,7 +183,7 @@ static int add_part(struct reader *reader, struct line line, struct buf *logical
     r = buf_add(logical, line.text, line.len);
     if (r == -EMSGSIZE)
         return too_much(reader, reader->line, "the instruction is too long");
-    return r < 0 ? no_memory(reader) : goes_on;
+    return r < 0 ? gb_no_memory(reader->err) : goes_on;
 }
 
 /* The rest of a logical line whose beginning is there. */
@@ -260,7 +255,7 @@ static int take_syntax(struct reader *reader, const struct line *value)
         return bad(reader, reader->line, "a second syntax directive");
     reader->file.syntax = text_copy(value->text, value->len);
     reader->file.syntax_line = reader->line;
-    return reader->file.syntax ? 0 : no_memory(reader);
+    return reader->file.syntax ? 0 : gb_no_memory(reader->err);
 }
 
 /* The directives at the top.  A "#!" line before them is passed over, as the part of BuildKit does
@@ -327,7 +322,7 @@ static int take_flags(struct reader *reader, struct dockerfile_item *item, char 
 
     item->flags = calloc(DOCKERFILE_FLAGS_MAX + 1, sizeof(*item->flags));
     if (!item->flags)
-        return no_memory(reader);
+        return gb_no_memory(reader->err);
     while (strncmp(*text, "--", 2) == 0) {
         size_t len = strcspn(*text, blanks);
 
@@ -339,7 +334,7 @@ static int take_flags(struct reader *reader, struct dockerfile_item *item, char 
                        "different ways" GB_REMEDY "write the flag without them");
         item->flags[n] = strndup(*text, len);
         if (!item->flags[n])
-            return no_memory(reader);
+            return gb_no_memory(reader->err);
         n++;
         *text += len;
         *text += strspn(*text, blanks);
@@ -362,7 +357,7 @@ static int take_words(struct reader *reader, struct dockerfile_item *item)
         r = form_words(item->text, &item->words);
     if (r == -E2BIG)
         return too_much(reader, item->line, "too many words");
-    return r < 0 ? no_memory(reader) : 0;
+    return r < 0 ? gb_no_memory(reader->err) : 0;
 }
 
 static bool ends_doc(const struct dockerfile_doc *doc, struct line line)
@@ -384,7 +379,7 @@ static int take_doc(struct reader *reader, struct dockerfile_doc *doc, unsigned 
     while (take_line(reader, &line)) {
         if (ends_doc(doc, line)) {
             doc->text = buf_take(&text);
-            return doc->text ? 0 : no_memory(reader);
+            return doc->text ? 0 : gb_no_memory(reader->err);
         }
         /* with its line end, whichever that is */
         buf_add(&text, line.text, (size_t)(reader->at - line.text));
@@ -408,7 +403,7 @@ static int take_docs(struct reader *reader, struct dockerfile_item *item)
     if (n == -E2BIG)
         return too_much(reader, item->line, "too many heredocs");
     if (n < 0)
-        return no_memory(reader);
+        return gb_no_memory(reader->err);
     item->n_docs = (size_t)n;
     for (int i = 0; i < n && r == 0; i++)
         r = take_doc(reader, &item->docs[i], item->line);
@@ -438,7 +433,7 @@ static int take_item(struct reader *reader, struct dockerfile_item *item, struct
         return bad(reader, item->line, "an escape at the end of the instruction");
     item->text = strdup(text);
     if (!item->text)
-        return no_memory(reader);
+        return gb_no_memory(reader->err);
     r = take_words(reader, item);
     if (r == 0 && !item->words[0] && !item->is_json)
         r = bad(reader, item->line, "an instruction without anything behind it");
@@ -454,7 +449,7 @@ static int add_item(struct reader *reader, struct buf *logical, unsigned line)
         return too_much(reader, line, "too many instructions");
     grown = reallocarray(file->items, file->n + 1, sizeof(*grown));
     if (!grown)
-        return no_memory(reader);
+        return gb_no_memory(reader->err);
     file->items = grown;
     file->items[file->n] = (struct dockerfile_item){ .line = line };
     return take_item(reader, &file->items[file->n++], logical);

@@ -36,7 +36,7 @@ static int wrong_type(const struct bind_field *field, const char *wanted, struct
 static int put_str(char **at, char *copy, struct gb_err *err)
 {
     if (!copy)
-        return parse_no_memory(err);
+        return gb_no_memory(err);
     *at = copy;
     return 0;
 }
@@ -126,7 +126,7 @@ static int bind_array(const struct bind_field *field, json_t *json, void *at, st
         return wrong_type(field, wanted, err);
     strs = calloc(json_array_size(json) + 1, sizeof(*strs));
     if (!strs)
-        return parse_no_memory(err);
+        return gb_no_memory(err);
     *(char ***)at = strs;
     for (size_t i = 0; i < json_array_size(json); i++) {
         const json_t *item = json_array_get(json, i);
@@ -135,7 +135,7 @@ static int bind_array(const struct bind_field *field, json_t *json, void *at, st
             return wrong_type(field, wanted, err);
         strs[i] = item_text(field, item);
         if (!strs[i])
-            return parse_no_memory(err);
+            return gb_no_memory(err);
     }
     return 0;
 }
@@ -150,7 +150,7 @@ static int bind_pairs(const struct bind_field *field, json_t *json, void *at, st
         return wrong_type(field, "an object of strings", err);
     strs = calloc(2 * json_object_size(json) + 1, sizeof(*strs));
     if (!strs)
-        return parse_no_memory(err);
+        return gb_no_memory(err);
     *(char ***)at = strs;
     json_object_foreach(json, key, value)
     {
@@ -158,7 +158,7 @@ static int bind_pairs(const struct bind_field *field, json_t *json, void *at, st
             return wrong_type(field, "an object of strings", err);
         *strs++ = strdup(key);
         if (!strs[-1] || !(*strs++ = strdup(json_string_value(value))))
-            return parse_no_memory(err);
+            return gb_no_memory(err);
     }
     return 0;
 }

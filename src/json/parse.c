@@ -10,12 +10,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "json/bind.h"
-
-int parse_no_memory(struct gb_err *err)
-{
-    return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for JSON");
-}
 
 const char *parse_shown(const char *said, char text[static PARSE_SHOWN_MAX])
 {
@@ -72,7 +68,7 @@ int parse_text(const struct parse_rules *rules, const char *text, size_t len, js
                        (size_t)(nul - text));
     json = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | rules->flags, &where);
     if (!json && json_error_code(&where) == json_error_out_of_memory)
-        return parse_no_memory(err);
+        return gb_no_memory(err);
     if (!json)
         return gb_fail(err, -EINVAL, rules->blame, "not JSON at line %d, column %d: %s", where.line,
                        where.column, parse_shown(where.text, text_shown));

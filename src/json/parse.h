@@ -18,8 +18,6 @@ struct parse_rules {
 int parse_text(const struct parse_rules *rules, const char *text, size_t len, json_t **ret,
                struct gb_err *err);
 
-int parse_no_memory(struct gb_err *err);
-
 /* What a stranger wrote, fit for an error text: short, and without control bytes. */
 #define PARSE_SHOWN_MAX 120
 const char *parse_shown(const char *said, char text[static PARSE_SHOWN_MAX]);

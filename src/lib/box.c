@@ -54,7 +54,7 @@ static int open_own(const struct glovebox_context *context,
     box->own_workdir = strdup(read.workdir ? read.workdir : BOX_WORKSPACE);
     box->workdir = box->own_workdir;
     if (!box->workdir)
-        return lib_no_memory(err);
+        return gb_no_memory(err);
     spec.workdir = read.workdir;
     spec.ttl_ms = read.ttl_ms;
     spec.shows_groups = true;
@@ -68,7 +68,7 @@ int glovebox_box_open(const struct glovebox_context *context,
 {
     struct glovebox_box *box = calloc(1, sizeof(*box));
     struct gb_err err = { 0 };
-    int r = box ? open_own(context, options, box, &err) : lib_no_memory(&err);
+    int r = box ? open_own(context, options, box, &err) : gb_no_memory(&err);
 
     if (r == 0)
         *ret = take_ptr(box);
@@ -231,7 +231,7 @@ int glovebox_box_get(struct glovebox_box *box, const char *path, size_t max, voi
     bytes = r == 0 ? buf_take(&catch.bytes) : NULL;
     buf_clear(&catch.bytes);
     if (r == 0 && !bytes)
-        r = lib_no_memory(&err);
+        r = gb_no_memory(&err);
     if (r == 0) {
         *ret = bytes;
         *ret_len = len;

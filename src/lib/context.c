@@ -53,11 +53,11 @@ static int plain_env(struct texts *env, struct gb_err *err)
     char *line = NULL;
 
     if (!record)
-        return lib_no_memory(err);
+        return gb_no_memory(err);
     if (getpwuid_r(geteuid(), &entry, record, USER_RECORD, &found) != 0 || !found)
         return 0; /* whoever has no home names the directories */
     if (asprintf(&line, "HOME=%s", entry.pw_dir) < 0 || texts_add(env, line, err) < 0)
-        return lib_no_memory(err);
+        return gb_no_memory(err);
     return add_runtime_dir(env, err);
 }
 
@@ -110,7 +110,7 @@ int glovebox_context_new(struct glovebox_context **ret, struct glovebox_error *e
     int r;
 
     if (!context)
-        return lib_told(lib_no_memory(&err), &err, error);
+        return lib_told(gb_no_memory(&err), &err, error);
     r = plain_env(&context->env, &err);
     if (r == 0)
         r = renew(context, &err);
@@ -145,7 +145,7 @@ static int configure(struct glovebox_context *context, char *const *env, const c
     next.settings = (struct settings){ 0 };
     next.reads_files = true;
     next.project_dir = project_dir ? strdup(project_dir) : NULL;
-    r = project_dir && !next.project_dir ? lib_no_memory(err)
+    r = project_dir && !next.project_dir ? gb_no_memory(err)
                                          : texts_copy(&next.env, (const char *const *)env, err);
     if (r == 0)
         r = load(&next, &next.settings, err);
@@ -188,7 +188,7 @@ static int add_word(struct glovebox_context *context, const struct key *key, con
 
     if (!grown) {
         free(text);
-        return lib_no_memory(err);
+        return gb_no_memory(err);
     }
     context->words = grown;
     grown[context->n_words++] = (struct flag_text){ .key = key->id, .text = text };

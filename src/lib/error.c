@@ -44,11 +44,6 @@ int lib_told(int r, const struct gb_err *err, struct glovebox_error *ret)
     return r;
 }
 
-int lib_no_memory(struct gb_err *err)
-{
-    return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
-}
-
 const char *glovebox_version(void)
 {
     return GB_VERSION;

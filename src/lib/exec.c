@@ -115,7 +115,7 @@ static int take_files(const struct glovebox_request *request, struct order *orde
     order->inputs = calloc(request->n_files + 1, sizeof(*order->inputs));
     order->outputs = calloc(request->n_outs + 1, sizeof(*order->outputs));
     if (!order->inputs || !order->outputs)
-        return lib_no_memory(err);
+        return gb_no_memory(err);
     for (size_t i = 0; r == 0 && i < request->n_files; i++) {
         r = take_file(&request->files[i], &order->inputs[i], err);
         order->n_inputs++;
@@ -245,7 +245,7 @@ int lib_run(const struct glovebox_request *request, const struct box_spec *spec,
         return r;
     result = result_new();
     if (!result)
-        return lib_no_memory(err);
+        return gb_no_memory(err);
     asked = run_request_of(request, &order, workdir);
     asked.box = spec;
     r = box ? run_execute_in(box, &asked, &result->run, err)

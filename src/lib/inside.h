@@ -32,8 +32,6 @@ struct language;
 /* r, with what the error says written down for the caller. */
 int lib_told(int r, const struct gb_err *err, struct glovebox_error *ret);
 
-int lib_no_memory(struct gb_err *err);
-
 /* ---- lists of texts ------------------------------------------------------------------------- */
 
 /* NULL-terminated, owned; items is NULL when there are none. */

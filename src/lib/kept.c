@@ -77,7 +77,7 @@ int glovebox_kept_attach(const struct glovebox_context *context, const char *id,
 {
     struct glovebox_box *box = calloc(1, sizeof(*box));
     struct gb_err err = { 0 };
-    int r = box ? attach(context, id, box, &err) : lib_no_memory(&err);
+    int r = box ? attach(context, id, box, &err) : gb_no_memory(&err);
 
     if (r == 0)
         *ret = take_ptr(box);
@@ -109,7 +109,7 @@ int glovebox_kept_list(const struct glovebox_context *context, struct glovebox_k
     struct glovebox_kept_list *list = calloc(1, sizeof(*list));
     struct gb_err err = { 0 };
     int r = list ? kept_list(context->settings.state_dir, &list->items, &list->n, &err)
-                 : lib_no_memory(&err);
+                 : gb_no_memory(&err);
 
     if (r == 0)
         *ret = take_ptr(list);

@@ -8,9 +8,9 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
-#include "conf/environment.h"
 #include "json/utf8.h"
 #include "lib/inside.h"
+#include "run/environment.h"
 #include "run/language.h"
 
 /* ---- life ----------------------------------------------------------------------------------- */
@@ -21,7 +21,7 @@ int glovebox_request_new(struct glovebox_request **ret, struct glovebox_error *e
     struct gb_err err = { 0 };
 
     if (!request)
-        return lib_told(lib_no_memory(&err), &err, error);
+        return lib_told(gb_no_memory(&err), &err, error);
     request->stdin_fd = -1;
     request->cancel_fd = -1;
     *ret = request;
@@ -96,7 +96,7 @@ static int replace(char **place, const char *text, struct gb_err *err)
     char *copy = text ? strdup(text) : NULL;
 
     if (text && !copy)
-        return lib_no_memory(err);
+        return gb_no_memory(err);
     free(*place);
     *place = copy;
     return 0;
@@ -146,7 +146,7 @@ static int set_code(struct glovebox_request *request, const char *language, cons
         return r;
     copy = copy_bytes(code, len);
     if (!copy)
-        return lib_no_memory(err);
+        return gb_no_memory(err);
     r = replace(&request->name, name, err);
     if (r < 0)
         return r;
@@ -241,14 +241,14 @@ static int add_env(struct glovebox_request *request, const char *name, const cha
     char *line = NULL;
     int r;
 
-    if (!environment_is_name(name))
+    if (!run_env_is_name(name))
         return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
                        "'%.100s' is no name of a variable: letters, digits and _ make one", name);
     r = measure((const char *const *)request->args.items, &whole, err);
     if (r < 0 || whole > REQUEST_BYTES_MAX || request->env.n >= REQUEST_TEXTS_MAX)
         return r < 0 ? r : too_long(err);
     if (asprintf(&line, "%s=%s", name, value) < 0)
-        return lib_no_memory(err);
+        return gb_no_memory(err);
     r = texts_add(&request->env, line, err);
     if (r == 0)
         request->env_bytes = bytes;
@@ -336,13 +336,13 @@ int glovebox_request_workspace(struct glovebox_request *request, const char *hos
 static int add_file(struct glovebox_request *request, struct request_file *file, struct gb_err *err)
 {
     struct request_file *grown = NULL;
-    int r = file->path && (file->bytes || file->host) ? 0 : lib_no_memory(err);
+    int r = file->path && (file->bytes || file->host) ? 0 : gb_no_memory(err);
 
     if (r == 0 && request->n_files == REQUEST_FILES_MAX)
         r = gb_fail(err, -E2BIG, GB_BLAME_CALLER, "more than %d files", REQUEST_FILES_MAX);
     if (r == 0) {
         grown = reallocarray(request->files, request->n_files + 1, sizeof(*grown));
-        r = grown ? 0 : lib_no_memory(err);
+        r = grown ? 0 : gb_no_memory(err);
     }
     if (r < 0) {
         file_clear(file);
@@ -395,14 +395,14 @@ static int add_out(struct glovebox_request *request, const char *path, const cha
         return gb_fail(err, -E2BIG, GB_BLAME_CALLER, "more than %d files", REQUEST_FILES_MAX);
     grown = reallocarray(request->outs, request->n_outs + 1, sizeof(*grown));
     if (!grown)
-        return lib_no_memory(err);
+        return gb_no_memory(err);
     request->outs = grown;
     out.path = strdup(path);
     out.host = strdup(host);
     if (!out.path || !out.host) {
         free(out.path);
         free(out.host);
-        return lib_no_memory(err);
+        return gb_no_memory(err);
     }
     grown[request->n_outs++] = out;
     return 0;
@@ -425,7 +425,7 @@ int glovebox_request_stdin(struct glovebox_request *request, const void *bytes, 
     char *copy = copy_bytes(bytes, len);
 
     if (!copy)
-        return lib_told(lib_no_memory(&err), &err, error);
+        return lib_told(gb_no_memory(&err), &err, error);
     free(request->input);
     request->input = copy;
     request->input_len = len;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/err.h"
 #include "lib/inside.h"
 
 int texts_add(struct texts *texts, char *text, struct gb_err *err)
@@ -12,7 +13,7 @@ int texts_add(struct texts *texts, char *text, struct gb_err *err)
 
     if (!grown) {
         free(text);
-        return lib_no_memory(err);
+        return gb_no_memory(err);
     }
     texts->items = grown;
     grown[texts->n++] = text;

@@ -37,11 +37,6 @@ struct chat {
     bool is_heard;  /* the consumer has got something of this round */
 };
 
-static int no_memory(struct gb_err *err)
-{
-    return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for a model's answer");
-}
-
 /* ---- to the consumer ------------------------------------------------------------------------ */
 
 static void tell_text(void *user, const char *bytes, size_t len)
@@ -233,7 +228,7 @@ static int keep_round(struct chat *chat, struct assembly *assembly, struct gb_er
     if (r == -EMSGSIZE)
         return too_long(chat, "the answer is too long", err);
     if (r < 0)
-        return no_memory(err);
+        return gb_no_memory(err);
     chat->n_rounds++;
     why = assembly->end == ASSEMBLY_CUT ? no_rest(chat, assembly) : NULL;
     chat->answer->is_cut = why != NULL;
@@ -252,7 +247,7 @@ static int take_answer(struct chat *chat, struct assembly *assembly, struct gb_e
     answer->text = buf_take(&chat->text);
     answer->reasoning = has_reasoning ? buf_take(&chat->reasoning) : NULL;
     if (r < 0 || !answer->text || (has_reasoning && !answer->reasoning))
-        return no_memory(err);
+        return gb_no_memory(err);
     return 0;
 }
 

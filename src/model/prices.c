@@ -108,21 +108,16 @@ static int read_rows(struct price_table *table, struct gb_err *err)
     return 0;
 }
 
-static int no_memory(struct gb_err *err)
-{
-    return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for prices");
-}
-
 int price_table_parse(const char *text, size_t len, struct price_table **ret, struct gb_err *err)
 {
     struct price_table *table = calloc(1, sizeof(*table));
     int r;
 
     if (!table)
-        return no_memory(err);
+        return gb_no_memory(err);
     table->text = strndup(text, len);
     table->rows = calloc(PRICE_TABLE_ROWS, sizeof(*table->rows));
-    r = table->text && table->rows ? read_rows(table, err) : no_memory(err);
+    r = table->text && table->rows ? read_rows(table, err) : gb_no_memory(err);
     if (r < 0) {
         price_table_free(&table);
         return r;

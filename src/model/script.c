@@ -30,11 +30,6 @@ static int wrong(const struct reader *reader, const char *what)
                    what);
 }
 
-static int no_memory(const struct reader *reader)
-{
-    return gb_fail(reader->err, -ENOMEM, GB_BLAME_HOST, "no memory for a script");
-}
-
 static bool next_line(struct reader *reader, const char **ret, size_t *ret_len)
 {
     const char *newline;
@@ -73,7 +68,7 @@ static int set_condition(const struct reader *reader, struct script_rule *rule, 
         return wrong(reader, "a condition without a text");
     condition->text = strdup(value);
     if (!condition->text)
-        return no_memory(reader);
+        return gb_no_memory(reader->err);
     condition->where = (enum script_where)which;
     rule->n_conditions++;
     return 0;
@@ -152,7 +147,7 @@ static int put_once(const struct reader *reader, char **at, const char *value)
     if (*at)
         return wrong(reader, "this was said already");
     *at = strdup(value);
-    return *at ? 0 : no_memory(reader);
+    return *at ? 0 : gb_no_memory(reader->err);
 }
 
 static int set_error(const struct reader *reader, struct script_rule *rule, int which, char *value)
@@ -185,7 +180,7 @@ static int set_call(const struct reader *reader, struct script_rule *rule, int w
     rule->n_calls++;
     call->name = strdup(value);
     call->arguments = strdup(arguments);
-    return call->name && call->arguments ? 0 : no_memory(reader);
+    return call->name && call->arguments ? 0 : gb_no_memory(reader->err);
 }
 
 static const struct {
@@ -225,7 +220,7 @@ static int set_word(struct reader *reader, struct script_rule *rule, const char 
     trim(&line, &len);
     value = strndup(line, len);
     if (!value)
-        return no_memory(reader);
+        return gb_no_memory(reader->err);
     for (size_t i = 0; i < N_ELEMENTS(words); i++)
         if (strlen(words[i].word) == word && memcmp(words[i].word, colon - word, word) == 0)
             return words[i].set(reader, rule, words[i].which, value);
@@ -250,7 +245,7 @@ static int read_text(struct reader *reader, struct script_rule *rule, const char
             continue;
         len = line > start ? (size_t)(line - start) - 1 : 0;
         rule->text = strndup(start, len);
-        return rule->text ? 0 : no_memory(reader);
+        return rule->text ? 0 : gb_no_memory(reader->err);
     }
     reader->line = first;
     return wrong(reader, "this text has no end");
@@ -303,7 +298,7 @@ int script_read(const char *name, const char *text, size_t len, struct script *r
     if (memchr(text, '\0', len) || !utf8_is_valid(text, len))
         return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "%s is not a text in UTF-8", name);
     ret->rules = calloc(SCRIPT_RULES_MAX, sizeof(*ret->rules));
-    r = ret->rules ? read_lines(&reader) : no_memory(&reader);
+    r = ret->rules ? read_lines(&reader) : gb_no_memory(reader.err);
     if (r == 0 && ret->n == 0)
         r = gb_fail(err, -EINVAL, GB_BLAME_CALLER, "%s has no answers", name);
     if (r < 0)

@@ -19,11 +19,6 @@
 
 #define CONTEXT 32768
 
-static int no_memory(struct gb_err *err)
-{
-    return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for a script");
-}
-
 /* ---- playing -------------------------------------------------------------------------------- */
 
 struct play {
@@ -168,7 +163,7 @@ static int scripted_list(struct model *model, char ***ret, struct gb_err *err)
         names[0] = strdup(model->name);
     if (!names || !names[0]) {
         free(names);
-        return no_memory(err);
+        return gb_no_memory(err);
     }
     *ret = names;
     return 0;
@@ -182,7 +177,7 @@ static int read_file(const char *path, struct script *ret, struct gb_err *err)
     ssize_t n;
 
     if (!text)
-        return no_memory(err);
+        return gb_no_memory(err);
     n = fd_read_text(AT_FDCWD, path, text, SCRIPT_MAX + 1);
     if (n < 0)
         return gb_fail(err, (int)n, GB_BLAME_CALLER, "reading the script '%.200s': %s", path,
@@ -198,7 +193,7 @@ static int scripted_open(struct model *model, const struct model_spec *spec, str
 
     model->state = script;
     if (!script)
-        return no_memory(err);
+        return gb_no_memory(err);
     if (!spec->script && !(spec->name && spec->name[0]))
         return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
                        "a scripted model needs the path of a script");
@@ -212,7 +207,7 @@ static int scripted_open(struct model *model, const struct model_spec *spec, str
     if (!model->name || !model->endpoint ||
         asprintf(&model->label, "scripted/%s", model->name) < 0) {
         model->label = NULL;
-        return no_memory(err);
+        return gb_no_memory(err);
     }
     return 0;
 }

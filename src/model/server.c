@@ -43,11 +43,6 @@ struct server {
     char offers[OFFERS_MAX];
 };
 
-static int no_memory(struct gb_err *err)
-{
-    return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for a model");
-}
-
 /* ---- requests ------------------------------------------------------------------------------- */
 
 #define HEADERS_MAX 5
@@ -381,11 +376,11 @@ static int set_key(struct server *server, const struct provider *provider,
         return r;
     server->key = strdup(spec->key);
     if (!server->key)
-        return no_memory(err);
+        return gb_no_memory(err);
     if (asprintf(&server->auth, "%s%s",
                  is_bearer ? "Authorization: Bearer " : server->wire->key_header, spec->key) < 0) {
         server->auth = NULL;
-        return no_memory(err);
+        return gb_no_memory(err);
     }
     return 0;
 }
@@ -422,11 +417,11 @@ static int settle_name(struct model *model, const struct model_spec *spec, struc
     int r;
 
     if (given)
-        return copy(&model->name, given) < 0 ? no_memory(err) : 0;
+        return copy(&model->name, given) < 0 ? gb_no_memory(err) : 0;
     r = get_listing(model->state, &listing, err);
     if (r < 0)
         return no_listing(model, r, err);
-    r = copy(&model->name, listing.usual) < 0 ? no_memory(err) : 0;
+    r = copy(&model->name, listing.usual) < 0 ? gb_no_memory(err) : 0;
     if (listing.context && !spec->context)
         model->context = listing.context;
     listing_clear(&listing);
@@ -442,7 +437,7 @@ static int settle_label(struct model *model, struct gb_err *err)
 
     if (asprintf(&model->label, "%s/%s", model->provider->name, name) < 0) {
         model->label = NULL;
-        return no_memory(err);
+        return gb_no_memory(err);
     }
     return 0;
 }
@@ -455,7 +450,7 @@ static int server_open(struct model *model, const struct model_spec *spec, struc
 
     model->state = server;
     if (!server)
-        return no_memory(err);
+        return gb_no_memory(err);
     server->wire = wire_of(provider);
     server->left_out = params_unknown(provider);
     model->may_think = provider->flags & PROVIDER_THINK_TAGS;
@@ -466,7 +461,7 @@ static int server_open(struct model *model, const struct model_spec *spec, struc
     if (r == 0 &&
         (copy(&server->ca_file, spec->ca_file) < 0 || copy(&server->proxy, spec->proxy) < 0 ||
          copy(&model->endpoint, server->base) < 0))
-        r = no_memory(err);
+        r = gb_no_memory(err);
     if (r == 0)
         r = http_client_new(&server->client, err);
     if (r == 0)

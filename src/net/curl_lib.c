@@ -36,8 +36,3 @@ void curl_lib_seal(void)
 {
     (void)close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
 }
-
-int curl_lib_no_memory(struct gb_err *err)
-{
-    return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for an HTTP request");
-}

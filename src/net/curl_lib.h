@@ -49,8 +49,6 @@ int curl_lib_open(struct gb_err *err);
  * behind whatever makes such a pair. */
 void curl_lib_seal(void);
 
-int curl_lib_no_memory(struct gb_err *err);
-
 /* Sets an option of `easy` unless one has failed already; `code` tells. */
 #define CURL_SET(option, value) \
     (code = code == CURLE_OK ? curl_fn.easy_setopt(easy, (option), (value)) : code)

@@ -158,7 +158,7 @@ static int reach(struct opening *o)
     CURL *easy = hijack->easy = curl_fn.easy_init();
     curl_socket_t fd = CURL_SOCKET_BAD;
     CURLcode code;
-    int r = easy ? way_init(&hijack->way, o->request, o->err) : curl_lib_no_memory(o->err);
+    int r = easy ? way_init(&hijack->way, o->request, o->err) : gb_no_memory(o->err);
 
     if (r < 0)
         return r;
@@ -226,7 +226,7 @@ static int put_target(struct opening *o, struct buf *text)
     char host[WAY_HOST_MAX];
 
     if (!target)
-        return curl_lib_no_memory(o->err);
+        return gb_no_memory(o->err);
     if (way_part(way, CURLUPART_PATH, target, TARGET_MAX) < 0 ||
         way_part(way, CURLUPART_HOST, host, sizeof(host)) < 0)
         return gb_fail(o->err, -EINVAL, GB_BLAME_CALLER, "the URL is too long");
@@ -303,7 +303,7 @@ static int read_head(struct opening *o, struct http_answer *answer)
     }
     len = (size_t)(end - rest->data) + 4;
     if (buf_add(&answer->head, rest->data, len) < 0)
-        return curl_lib_no_memory(o->err);
+        return gb_no_memory(o->err);
     memmove(rest->data, rest->data + len, rest->len - len);
     rest->len -= len;
     rest->data[rest->len] = '\0';
@@ -325,7 +325,7 @@ static int read_body(struct opening *o, struct http_answer *answer)
     while (r == 0 && rest->len < len)
         r = read_more(o);
     if (r == 0 && buf_add(&answer->body, rest->data ? rest->data : "", len) < 0)
-        r = curl_lib_no_memory(o->err);
+        r = gb_no_memory(o->err);
     return r;
 }
 
@@ -363,7 +363,7 @@ int hijack_open(const struct http_request *request, struct http_answer *ret_answ
         return r;
     o.hijack = hijack = calloc(1, sizeof(*hijack));
     if (!hijack)
-        return curl_lib_no_memory(err);
+        return gb_no_memory(err);
     hijack->rest = (struct buf)BUF_INIT(HEAD_MAX + BODY_MAX);
     r = reach(&o);
     if (r == 0)

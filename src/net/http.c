@@ -47,14 +47,14 @@ int http_client_new(struct http_client **ret, struct gb_err *err)
         return r;
     client = calloc(1, sizeof(*client));
     if (!client)
-        return curl_lib_no_memory(err);
+        return gb_no_memory(err);
     client->multi = curl_fn.multi_init();
     client->easy = curl_fn.easy_init();
     curl_lib_seal();
     if (!client->multi || !client->easy ||
         curl_fn.multi_setopt(client->multi, CURLMOPT_MAXCONNECTS, CONNECTIONS_MAX) != CURLM_OK) {
         http_client_free(&client);
-        return curl_lib_no_memory(err);
+        return gb_no_memory(err);
     }
     *ret = client;
     return 0;
@@ -179,7 +179,7 @@ static size_t on_head(char *line, size_t one, size_t len, void *user)
     t->is_head_over = is_blank(line, len);
     t->answer->status = status_of(t->easy);
     if (buf_add(&t->answer->head, line, len) < 0) {
-        t->failed = curl_lib_no_memory(t->err);
+        t->failed = gb_no_memory(t->err);
         return 0;
     }
     return len;
@@ -199,7 +199,7 @@ static int take_body(struct transfer *t, const char *bytes, size_t len)
         return r < 0 ? fail(t, r, "sent an answer that its reader refused") : 0;
     }
     if (buf_add(&t->answer->body, bytes, len) < 0)
-        return t->failed = curl_lib_no_memory(t->err);
+        return t->failed = gb_no_memory(t->err);
     return 0;
 }
 
@@ -243,7 +243,7 @@ static int add_header(struct transfer *t, const char *line)
     struct curl_slist *longer = curl_fn.slist_append(t->headers, line);
 
     if (!longer)
-        return curl_lib_no_memory(t->err);
+        return gb_no_memory(t->err);
     t->headers = longer;
     return 0;
 }
@@ -430,7 +430,7 @@ int http_do(struct http_client *client, const struct http_request *request, stru
     };
     r = prepare(&t);
     if (r == 0 && curl_fn.multi_add_handle(client->multi, client->easy) != CURLM_OK)
-        r = curl_lib_no_memory(err);
+        r = gb_no_memory(err);
     if (r == 0) {
         r = drive(client, &t);
         (void)curl_fn.multi_remove_handle(client->multi, client->easy);

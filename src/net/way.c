@@ -47,7 +47,7 @@ int way_init(struct way *way, const struct http_request *request, struct gb_err 
 
     *way = (struct way){ .url = curl_fn.url() };
     if (!way->url)
-        return curl_lib_no_memory(err);
+        return gb_no_memory(err);
     if (curl_fn.url_set(way->url, CURLUPART_URL, request->url, 0) != CURLUE_OK ||
         way_part(way, CURLUPART_SCHEME, scheme, sizeof(scheme)) < 0 ||
         way_part(way, CURLUPART_HOST, name, sizeof(name)) < 0 ||
@@ -135,7 +135,7 @@ CURLcode way_set(struct way *way, CURL *easy, const struct http_request *request
 int way_unset(CURLcode code, struct gb_err *err)
 {
     if (code == CURLE_OUT_OF_MEMORY)
-        return curl_lib_no_memory(err);
+        return gb_no_memory(err);
     return gb_fail(err, -ENOSYS, GB_BLAME_HOST, "libcurl lacks an option: %s",
                    curl_fn.easy_strerror(code));
 }

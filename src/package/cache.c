@@ -28,11 +28,6 @@
 /* A lock cannot be waited for together with anything else: it is asked for again so often. */
 #define LOCK_STEP_MS 50
 
-static int no_memory(struct gb_err *err)
-{
-    return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for the cache of packages");
-}
-
 /* ---- opening -------------------------------------------------------------------------------- */
 
 /* Ours, and nobody else may enter it. */
@@ -79,7 +74,7 @@ int cache_open(const char *dir, struct cache *ret, struct gb_err *err)
         return top;
     ret->path = strdup(dir);
     if (!ret->path)
-        return no_memory(err);
+        return gb_no_memory(err);
     ret->layers_fd = open_dir(top, "layers", dir, err);
     ret->new_fd = ret->layers_fd < 0 ? ret->layers_fd : open_dir(top, "new", dir, err);
     ret->locks_fd = ret->new_fd < 0 ? ret->new_fd : open_dir(top, "locks", dir, err);
@@ -122,7 +117,7 @@ static int remove_folder(const struct cache *cache, const char *folder, const ch
 {
     cleanup_free char *path = join(cache, folder, key, "");
 
-    return path ? layer_tree_remove(path, err) : no_memory(err);
+    return path ? layer_tree_remove(path, err) : gb_no_memory(err);
 }
 
 /* ---- locks ---------------------------------------------------------------------------------- */
@@ -396,7 +391,7 @@ int cache_list(const struct cache *cache, struct cache_entry **ret, size_t *ret_
         if (!grown) {
             closedir(dir);
             cache_entries_free(list, n);
-            return no_memory(err);
+            return gb_no_memory(err);
         }
         list = grown;
         look(cache, found->d_name, &list[n++]);

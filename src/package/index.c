@@ -32,11 +32,6 @@ static const struct {
 #undef INDEX
 };
 
-static int no_memory(struct gb_err *err)
-{
-    return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for an index");
-}
-
 void index_url_clear(struct index_url *url)
 {
     free(url->clean);
@@ -144,7 +139,7 @@ int index_url_parse(const char *text, struct index_url *ret, struct gb_err *err)
     url.whole = strdup(text);
     if (!url.clean || !url.whole) {
         index_url_clear(&url);
-        return no_memory(err);
+        return gb_no_memory(err);
     }
     *ret = url;
     return 0;
@@ -230,7 +225,7 @@ int index_add_url(struct package_index *index, const char *text, struct gb_err *
     if (r < 0)
         return r;
     index->urls[index->n_urls++] = url;
-    return remember(index, &url) < 0 ? no_memory(err) : 0;
+    return remember(index, &url) < 0 ? gb_no_memory(err) : 0;
 }
 
 int index_set_proxy(struct package_index *index, const char *text, struct gb_err *err)
@@ -242,7 +237,7 @@ int index_set_proxy(struct package_index *index, const char *text, struct gb_err
         return gb_wrap(err, r, "the proxy");
     index_url_clear(&index->proxy);
     index->proxy = url;
-    return remember(index, &url) < 0 ? no_memory(err) : 0;
+    return remember(index, &url) < 0 ? gb_no_memory(err) : 0;
 }
 
 bool index_is_guarded(const struct package_index *index)
@@ -366,7 +361,7 @@ int index_policy(const struct package_index *index, const char *more, struct net
     if (more && *more)
         (void)buf_printf(&rules, ",%s", more);
     if (buf_error(&rules) < 0)
-        return no_memory(err);
+        return gb_no_memory(err);
     return net_policy_parse(rules.data, ret, err);
 }
 

@@ -116,11 +116,6 @@ const char *install_dir(enum package_kind kind)
     return kinds[kind].dir;
 }
 
-static int no_memory(struct gb_err *err)
-{
-    return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory to install packages");
-}
-
 /* ---- what the installer says ---------------------------------------------------------------- */
 
 static int on_output(void *user, int stream, const void *bytes, size_t len)
@@ -280,9 +275,9 @@ static int put_wishes(struct installation *in, struct gb_err *err)
     if (r < 0)
         return r;
     if (package_set_write(in->spec->set, &wishes) < 0)
-        return no_memory(err);
+        return gb_no_memory(err);
     if (in->kind == PACKAGE_NODE && write_npmrc(index, &npmrc) < 0)
-        return no_memory(err);
+        return gb_no_memory(err);
     if (in->kind == PACKAGE_PYTHON)
         files[n++] =
             (struct box_file){ PLACE_NAME "/" REQUIREMENTS, 0644, wishes.data, -1, wishes.len };
@@ -318,7 +313,7 @@ static int run(struct installation *in, const char *const *argv, const char *con
     int r = run_env_make(&all, &places, NULL, env);
 
     if (r < 0)
-        return no_memory(err);
+        return gb_no_memory(err);
     spec.env = all.list;
     r = box_run(in->box, &spec, ret, err);
     run_env_clear(&all);
@@ -427,7 +422,7 @@ static int run_installer(struct installation *in, struct gb_err *err)
         set_npm(in);
     for (size_t i = 0; i < in->n_env; i++)
         if (buf_error(&in->env_text[i]) < 0)
-            return no_memory(err);
+            return gb_no_memory(err);
     r = run(in, argv, in->env, &end, err);
     if (r < 0)
         return r;
@@ -541,7 +536,7 @@ int install_run(const struct install_spec *spec, struct manifest *manifest, stru
     int r;
 
     if (!in || !audit)
-        return no_memory(err);
+        return gb_no_memory(err);
     *in =
         (struct installation){ .spec = spec, .end = ret, .audit = audit, .kind = spec->set->kind };
     install_log_init(&in->log, spec->index);

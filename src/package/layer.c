@@ -51,11 +51,6 @@ static const char site_text[] =
 static const char pip_text[] = "[global]\nno-index = true\nbreak-system-packages = true\n"
                                "disable-pip-version-check = true\n";
 
-static int no_memory(struct gb_err *err)
-{
-    return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for a layer");
-}
-
 /* ---- the key -------------------------------------------------------------------------------- */
 
 static const struct {
@@ -75,7 +70,7 @@ static int find_runtime(const struct layer_order *order, char ret[static PATH_MA
     char found[PATH_MAX];
 
     if (!path)
-        return no_memory(err);
+        return gb_no_memory(err);
     if (!box_path_has(path, runtimes[kind].program, found) || !realpath(found, ret) ||
         stat(ret, ret_st) < 0)
         return gb_fail(err, -ENOENT, GB_BLAME_CALLER,
@@ -208,7 +203,7 @@ static int show(const struct layer_order *order, const struct cache *cache, cons
     layer->modules = is_node ? cache_path(cache, key, "tree/node_modules") : NULL;
     layer->etc = has_etc ? cache_path(cache, key, "etc") : NULL;
     if (!layer->tree || (has_etc && !layer->etc) || (is_node && !layer->modules))
-        return no_memory(err);
+        return gb_no_memory(err);
     layer->is_told = !is_node && (!has_etc || !runtime[0]);
     return 0;
 }
@@ -259,7 +254,7 @@ static int fill(const struct layer_order *order, const struct cache *cache, int 
     if (r < 0)
         return r;
     if (asprintf(&path, "%s/new/%s/tree", cache->path, layer->manifest.key) < 0)
-        return no_memory(err);
+        return gb_no_memory(err);
     return layer_tree_seal(path, &layer->manifest.files, &layer->manifest.bytes, err);
 }
 
@@ -344,7 +339,7 @@ static int make_alone(const struct layer_order *order, const struct cache *cache
     layer->manifest.kind = order->set->kind;
     layer->manifest.basis = strdup(basis->data);
     layer->is_cached = false;
-    return layer->manifest.basis ? make(order, cache, layer, err) : no_memory(err);
+    return layer->manifest.basis ? make(order, cache, layer, err) : gb_no_memory(err);
 }
 
 static int use(const struct layer_order *order, const struct cache *cache, const char *key,
@@ -377,7 +372,7 @@ int layer_open(const struct layer_order *order, struct layer *ret, struct gb_err
     int r = write_runtime(order, runtime, &basis, err);
 
     if (r == 0 && write_basis(order, &basis) < 0)
-        r = no_memory(err);
+        r = gb_no_memory(err);
     if (r < 0)
         return r;
     sha256_hex(basis.data, basis.len, key);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/err.h"
 #include "package/diagnosis.h"
 #include "run/packages.h"
 
@@ -37,7 +38,7 @@ static int tell(const struct layer *layer, struct run_packages *told, struct gb_
     for (size_t i = 0; i < manifest->n_done; i++)
         if (run_packages_add(told, package_kind_name(manifest->kind), manifest->done[i].name,
                              manifest->done[i].version, manifest->done[i].hash) < 0)
-            return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory");
+            return gb_no_memory(err);
     return 0;
 }
 
@@ -150,7 +151,7 @@ int packages_open(const struct packages_order *order, struct packages *ret,
 
     *ret_told = told;
     if (!told)
-        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory");
+        return gb_no_memory(err);
     r = check(order, err);
     if (r < 0)
         return r;

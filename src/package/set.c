@@ -44,11 +44,6 @@ static int compare(const struct package_wish *wish, const char *name, const char
     return order ? order : strcmp(wish->text, text);
 }
 
-static int no_memory(struct gb_err *err)
-{
-    return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for the packages");
-}
-
 static int insert(struct package_set *set, const char *name, const char *text, struct gb_err *err)
 {
     struct package_wish wish = { 0 };
@@ -63,13 +58,13 @@ static int insert(struct package_set *set, const char *name, const char *text, s
         return gb_fail(err, -E2BIG, GB_BLAME_CALLER, "more than %d packages", PACKAGES_MAX);
     grown = reallocarray(set->items, set->n + 1, sizeof(*grown));
     if (!grown)
-        return no_memory(err);
+        return gb_no_memory(err);
     set->items = grown;
     wish = (struct package_wish){ .name = strdup(name), .text = strdup(text) };
     if (!wish.name || !wish.text) {
         free(wish.name);
         free(wish.text);
-        return no_memory(err);
+        return gb_no_memory(err);
     }
     memmove(grown + at + 1, grown + at, (set->n - at) * sizeof(*grown));
     grown[at] = wish;
@@ -201,7 +196,8 @@ static int read_line(struct package_set *set, const char *text, size_t len, stru
     r = take_hashes(text + head, text + len, &whole, err);
     if (r < 0)
         return r;
-    return buf_error(&whole) < 0 ? no_memory(err) : insert(set, requirement.name, whole.data, err);
+    return buf_error(&whole) < 0 ? gb_no_memory(err)
+                                 : insert(set, requirement.name, whole.data, err);
 }
 
 static int read_requirements(struct package_set *set, const char *name, const char *text,

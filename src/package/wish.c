@@ -202,7 +202,7 @@ static int find_python(struct seeking *seeking, struct gb_err *err)
     char *end;
 
     if (!path)
-        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory");
+        return gb_no_memory(err);
     if (!box_path_has(path, "python3", found) || strncmp(found, "/usr/", 5) == 0)
         return 0;
     end = strrchr(found, '/');

@@ -130,3 +130,17 @@ void run_env_clear(struct run_env *env)
     free(env->list);
     *env = (struct run_env){ 0 };
 }
+
+static bool is_letter(char c)
+{
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
+}
+
+bool run_env_is_name(const char *name)
+{
+    if (!is_letter(*name))
+        return false;
+    while (is_letter(*name) || (*name >= '0' && *name <= '9'))
+        name++;
+    return !*name;
+}

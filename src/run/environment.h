@@ -3,6 +3,7 @@
  * needs, and what the caller set.  Nothing of the host's environment. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct run_env {
@@ -23,3 +24,6 @@ struct run_env_places {
 int run_env_make(struct run_env *env, const struct run_env_places *places, char *const *language,
                  const char *const *caller);
 void run_env_clear(struct run_env *env);
+
+/* What a caller may set: [A-Za-z_][A-Za-z0-9_]* */
+bool run_env_is_name(const char *name);

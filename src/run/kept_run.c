@@ -246,7 +246,7 @@ int kept_run_list(int runs_fd, struct kept_run **ret, size_t *ret_n, struct gb_e
     }
     (void)closedir(dir);
     if (!list)
-        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+        return gb_no_memory(err);
     qsort(list, n, sizeof(*list), by_start);
     *ret = list;
     *ret_n = n;

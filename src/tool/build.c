@@ -66,7 +66,7 @@ static int take_args(char *const *pairs, struct dockerfile_arg **ret, size_t *re
         n++;
     args = calloc(n + 1, sizeof(*args));
     if (!args)
-        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+        return gb_no_memory(err);
     for (size_t i = 0; i < n; i++)
         args[i] = (struct dockerfile_arg){ pairs[2 * i], pairs[2 * i + 1] };
     *ret = args;
@@ -88,7 +88,7 @@ static int build_with(struct tool_call *call, struct image_build *order, struct 
         return r;
     if (state_dir && asprintf(&log_dir, "%s/" IMAGE_LOG_DIR, state_dir) < 0) {
         log_dir = NULL;
-        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+        return gb_no_memory(err);
     }
     order->log_dir = log_dir;
     return image_build(engine, order, ret, err);
@@ -144,7 +144,7 @@ static int build_from(struct tool_call *call, const struct build_args *args, con
     int r;
 
     if (!built)
-        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+        return gb_no_memory(err);
     r = take_args(args->build_args, &given, &order.n_args, err);
     if (r < 0)
         return r;

@@ -23,7 +23,7 @@ int tool_engine(struct tool_call *call, struct engine **ret, struct gb_err *err)
     int r;
 
     if (!endpoint)
-        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+        return gb_no_memory(err);
     r = endpoint_find(&wanted->hints, endpoint, err);
     if (r < 0) {
         call->is_refused = true;

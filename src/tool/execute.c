@@ -136,7 +136,7 @@ static int run_file(struct tool_call *call, const struct execute_args *args,
     };
 
     if (!env)
-        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+        return gb_no_memory(err);
     if (snprintf(path, sizeof(path), "%s/%s", found->kept.workdir, args->filename) >= PATH_MAX)
         return gb_fail(err, -ENAMETOOLONG, GB_BLAME_CALLER, "filename is too long");
     spec.backend = found->kept.box.receipt.backend;

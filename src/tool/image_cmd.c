@@ -63,7 +63,7 @@ int image_cmd_find(struct tool_call *call, const char *image, struct image_cmd *
     ret->argv =
         calloc(count(ret->config.entrypoint) + count(ret->config.cmd) + 1, sizeof(*ret->argv));
     if (!ret->argv)
-        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+        return gb_no_memory(err);
     for (char **word = ret->config.entrypoint; word && *word; word++)
         ret->argv[n++] = *word;
     for (char **word = ret->config.cmd; word && *word; word++)
@@ -168,8 +168,7 @@ static void do_run(const struct order *order, struct box *box, struct run_record
     spec.backend = order->environment->kept.box.receipt.backend;
     spec.limits = limits_or((struct limits){ .wall_ms = order->wall_ms },
                             order->environment->kept.box.receipt.limits);
-    r = request.env ? run_execute_in(box, &request, &result, &err)
-                    : gb_fail(&err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+    r = request.env ? run_execute_in(box, &request, &result, &err) : gb_no_memory(&err);
     if (r < 0)
         run_record_failure(record, &err);
     run_record_end(record, &result);
@@ -268,7 +267,7 @@ static int read_output(int runs_fd, const char *id, struct buf streams[static 3]
     int r;
 
     if (!reader)
-        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+        return gb_no_memory(err);
     kept_reader_init(reader, runs_fd, id, 0);
     while ((r = kept_reader_next(reader, &chunk)) > 0)
         (void)buf_add(&streams[chunk.stream == OUT_STDERR ? OUT_STDERR : OUT_STDOUT], chunk.bytes,

@@ -92,7 +92,7 @@ int port_bindings_parse(char *const *bindings, struct port_bindings **ret, struc
     int r = 0;
 
     if (!all)
-        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+        return gb_no_memory(err);
     for (size_t i = 0; r == 0 && bindings && bindings[2 * i]; i++) {
         struct port_texts *texts = &all->texts[i];
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tool/runtime.c - create_runtime_env and cleanup_env. */
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include "base/err.h"
 #include "base/num.h"
 #include "json/writer.h"
+#include "run/environment.h"
 #include "run/packages.h"
 #include "tool/dependencies.h"
 #include "tool/environment.h"
@@ -64,14 +64,10 @@ static const struct bind create_bind = TOOL_BIND(create_fields);
 
 static int check_variables(const struct create_args *args, struct gb_err *err)
 {
-    for (char **at = args->env_vars; at && at[0]; at += 2) {
-        size_t len = strspn(at[0], "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-                                   "0123456789_");
-
-        if (len == 0 || at[0][len] || isdigit((unsigned char)at[0][0]))
+    for (char **at = args->env_vars; at && at[0]; at += 2)
+        if (!run_env_is_name(at[0]))
             return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
                            "env_vars: '%.100s' is no name of a variable", at[0]);
-    }
     return 0;
 }
 

@@ -182,8 +182,7 @@ enum tool_end tool_do(const struct tool *tool, const struct tool_host *host, con
 {
     cleanup_free void *args = calloc(1, tool->size);
     struct tool_call call = { .host = host };
-    int r = args ? bind_text(tool->bind, text, len, args, err)
-                 : gb_fail(err, -ENOMEM, GB_BLAME_HOST, "out of memory");
+    int r = args ? bind_text(tool->bind, text, len, args, err) : gb_no_memory(err);
 
     if (r < 0) {
         tool_tell_refusal(err, ret);
