@@ -13,14 +13,12 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 
-#define FDS_MAX 64
-
 /* What is to be made, and what stays open in it. */
 struct maker {
     const char *name;
     detached_body *body;
     void *user;
-    int keep[FDS_MAX + 1]; /* sorted */
+    int keep[DETACHED_FDS_MAX + 1]; /* sorted */
     size_t n_keep;
 };
 
@@ -72,7 +70,7 @@ int detached_start_with(const char *name, detached_body *body, void *user, const
     int pair[2];
     int r;
 
-    if (n > FDS_MAX)
+    if (n > DETACHED_FDS_MAX)
         return -E2BIG;
     if (pipe2(pair, O_CLOEXEC) < 0)
         return -errno;

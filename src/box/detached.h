@@ -9,6 +9,9 @@
 
 #include <stddef.h>
 
+/* Descriptors of the maker's that may stay open in it. */
+#define DETACHED_FDS_MAX 300
+
 /* r: 0, or what failed of leaving the maker.  Writes what told_fd is for; does not return. */
 typedef void detached_body(void *user, int told_fd, int r);
 
@@ -16,6 +19,6 @@ typedef void detached_body(void *user, int told_fd, int r);
  * -EPIPE: it ended before it had told. */
 int detached_start(const char *name, detached_body *body, void *user, void *ret_told, size_t size);
 
-/* The same with descriptors of the maker's that stay open in it: n of them, 64 at most. */
+/* The same with descriptors of the maker's that stay open in it, n of them. */
 int detached_start_with(const char *name, detached_body *body, void *user, const int *fds, size_t n,
                         void *ret_told, size_t size);

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/id.h"
 #include "egress/policy.h"
 
 struct gb_err;
@@ -88,6 +89,17 @@ void exec_refused(const struct gb_err *why, bool is_jsonl);
 
 /* Runs it; the exit code, or a negative errno when nothing could be run and nothing was told. */
 int exec_run(const struct exec_args *args, const struct settings *settings, struct gb_err *err);
+
+/* What a detached run tells its command, once: its id, or the exit code of a run that was not
+ * begun.
+ */
+struct exec_birth {
+    char id[ID_SIZE];
+    int exit_code;
+};
+
+/* Whoever waits for the id goes on, and nobody hears this process any more. */
+void exec_tell_begun(int told_fd, const char *id);
 
 /* The same in a process of its own: prints the run's id once it is written down.  A positive exit
  * code: it was not begun, and why has been told. */

@@ -1,74 +1,117 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cli/exec_detach.c - `glovebox box run -d`: a process of its own does the run.
  *
- * It has a session of its own, so that a terminal that closes does not end it.  Until the run is
- * written down it is heard on stderr, and its failure is the command's; from then on its log and
- * its record tell.
+ * It leaves the command (box/detached.h) but for the directory, from which paths count, the files
+ * that go in, and stderr, on which it is heard until the run is written down: its failure is the
+ * command's.  From then on its log and its record tell.
  */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/id.h"
+#include "box/detached.h"
 #include "cli/exec_args.h"
 #include "cli/term.h"
 #include "conf/settings.h"
 
-static void hold(const struct exec_args *asked, const struct settings *settings, int begun_fd)
-    __attribute__((noreturn));
+#define PROGRAM_NAME "glovebox-run"
 
-static void hold(const struct exec_args *asked, const struct settings *settings, int begun_fd)
+struct order {
+    const struct exec_args *args;
+    const struct settings *settings;
+    int dir_fd;
+    int stderr_fd;
+};
+
+void exec_tell_begun(int told_fd, const char *id)
 {
-    struct exec_args args = *asked;
+    cleanup_close int null_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    struct exec_birth birth = { 0 };
+
+    (void)memcpy(birth.id, id, sizeof(birth.id));
+    (void)fd_write_full(told_fd, &birth, sizeof(birth));
+    if (null_fd >= 0)
+        (void)dup2(null_fd, STDERR_FILENO);
+}
+
+/* The rest of what the command has. */
+static int settle(struct order *order, int r, struct gb_err *err)
+{
+    if (r < 0)
+        return gb_fail(err, r, GB_BLAME_HOST, "leaving the command: %s", strerror(-r));
+    if (fchdir(order->dir_fd) < 0)
+        return gb_fail_sys(err, "going back to the directory");
+    drop_fd(&order->dir_fd);
+    drop_fd(&order->stderr_fd);
+    return 0;
+}
+
+static void run_apart(void *user, int told_fd, int left)
+{
+    struct order *order = user;
+    struct exec_args args = *order->args;
+    struct exec_birth birth = { 0 };
     struct gb_err err = { 0 };
-    int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
     int r;
 
-    (void)setsid();
-    if (null_fd < 0 || dup2(null_fd, STDIN_FILENO) < 0 || dup2(null_fd, STDOUT_FILENO) < 0)
-        _exit(125);
-    args.begun_fd = begun_fd;
-    r = exec_run(&args, settings, &err);
+    (void)dup2(order->stderr_fd, STDERR_FILENO);
+    args.begun_fd = told_fd;
+    r = settle(order, left, &err);
+    if (r == 0)
+        r = exec_run(&args, order->settings, &err);
     if (r < 0) {
-        term_error(&err, settings->color, environ);
+        term_error(&err, order->settings->color, environ);
         r = term_exit_code(&err);
     }
+    birth.exit_code = r;
+    /* Of a run that was begun nobody reads it. */
+    (void)fd_write_full(told_fd, &birth, sizeof(birth));
     _exit(r);
+}
+
+/* What it needs of the command's: how many. */
+static size_t needs(const struct order *order, int fds[static DETACHED_FDS_MAX])
+{
+    size_t n = 0;
+
+    static_assert(EXEC_FILES_MAX + 2 <= DETACHED_FDS_MAX);
+    fds[n++] = order->dir_fd;
+    fds[n++] = order->stderr_fd;
+    for (size_t i = 0; i < order->args->n_files; i++)
+        fds[n++] = order->args->files[i].fd;
+    return n;
 }
 
 int exec_detach(const struct exec_args *args, const struct settings *settings, struct gb_err *err)
 {
-    char id[ID_SIZE + 1] = "";
-    int begun[2];
-    pid_t pid;
-    ssize_t n;
-    int status;
+    cleanup_close int dir_fd = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    cleanup_close int stderr_fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+    struct order order = { args, settings, dir_fd, stderr_fd };
+    int fds[DETACHED_FDS_MAX];
+    struct exec_birth birth;
+    char line[ID_SIZE + 1];
+    int r;
 
-    if (pipe2(begun, O_CLOEXEC) < 0)
+    if (dir_fd < 0 || stderr_fd < 0)
         return gb_fail_sys(err, "beginning the run");
-    pid = fork();
-    if (pid == 0) {
-        close(begun[0]);
-        hold(args, settings, begun[1]);
-    }
-    close(begun[1]);
-    n = pid < 0 ? -1 : fd_read_full(begun[0], id, ID_SIZE - 1);
-    close(begun[0]);
-    if (pid < 0)
-        return gb_fail_sys(err, "beginning the run");
-    id[ID_SIZE - 1] = '\n';
-    if (n == ID_SIZE - 1)
-        return fd_write_full(STDOUT_FILENO, id, ID_SIZE) < 0 ? gb_fail_sys(err, "writing to stdout")
-                                                             : 0;
-    /* It has told why. */
-    if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+    r = detached_start_with(PROGRAM_NAME, run_apart, &order, fds, needs(&order, fds), &birth,
+                            sizeof(birth));
+    if (r == -EPIPE)
         return gb_fail(err, -ECHILD, GB_BLAME_HOST,
                        "the process that was to do the run was killed");
-    return WEXITSTATUS(status) ? WEXITSTATUS(status) : 125;
+    if (r < 0)
+        return gb_fail(err, r, GB_BLAME_HOST, "beginning the run: %s", strerror(-r));
+    if (!birth.id[0]) /* it has told why */
+        return birth.exit_code ? birth.exit_code : 125;
+    (void)snprintf(line, sizeof(line), "%s\n", birth.id);
+    return fd_write_full(STDOUT_FILENO, line, strlen(line)) < 0
+               ? gb_fail_sys(err, "writing to stdout")
+               : 0;
 }

@@ -201,7 +201,7 @@ static int run_request(const struct exec_args *args, const struct run_request *b
     cleanup_free struct run_output *outputs = calloc(args->n_outs + 1, sizeof(*outputs));
 
     if (!inputs || !outputs)
-        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory");
+        return gb_no_memory(err);
     for (size_t i = 0; i < args->n_files; i++)
         inputs[i] = (struct run_input){
             .target = args->files[i].box,
@@ -335,17 +335,6 @@ static void record_step(void *user, const char *name)
     recorder->base->step(recorder->base->user, name);
 }
 
-/* Whoever waits for the id goes on, and nobody hears this process any more. */
-static void tell_begun(int fd, const char *id)
-{
-    cleanup_close int null_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
-
-    (void)fd_write_full(fd, id, strlen(id));
-    close(fd);
-    if (null_fd >= 0)
-        (void)dup2(null_fd, STDERR_FILENO);
-}
-
 /* "python: print(1)", "sh -c exit": as much of it as fits. */
 static void describe(const struct exec_args *args, char *ret, size_t size)
 {
@@ -376,7 +365,7 @@ static int run_recorded(const struct exec_args *args, const struct settings *set
     if (r < 0)
         return r;
     if (args->begun_fd >= 0)
-        tell_begun(args->begun_fd, recorder.record.id);
+        exec_tell_begun(args->begun_fd, recorder.record.id);
     request.id = recorder.record.id;
     request.sinks = NULL;
     request.output = record_output;

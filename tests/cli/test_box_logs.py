@@ -228,6 +228,20 @@ def test_why_a_detached_run_could_not_be_done_is_told(living):
     assert nowhere.returncode == 2 and nowhere.out == b"" and b"there is no box" in nowhere.err, nowhere
 
 
+def test_a_detached_run_has_the_commands_directory_and_nothing_else_of_it(living, tmp_path):
+    (tmp_path / "word").write_text("here")
+    script = "cat word; echo there >answer; while [ ! -e go ]; do sleep 0.05; done"
+    with start(living, "-d", "--file", "word", "--out", "answer", "-l", "sh", "-c", script, cwd=tmp_path) as command:
+        told, _ = command.communicate(timeout=PATIENCE)  # its end is seen while the run goes on
+    [run] = runs(living)
+    assert run["state"] == "running", living.json("logs")
+    assert told.decode().strip() == run["id"]
+    living.sh("touch go")
+    assert living.call("wait", run["id"]).returncode == 0
+    assert text(living.json("logs", run["id"])) == [("stdout", "here")]
+    assert (tmp_path / "answer").read_text() == "there\n"
+
+
 @pytest.mark.parametrize("command", ["wait", "kill"])
 def test_wait_and_kill_want_one_run_that_is_there(living, command):
     for words, told in [([], b"which run?"), (["a", "b"], b"which run?"), (["r_none"], b"there is no run")]:
