@@ -62,6 +62,7 @@ def rows(canaries, shared_files, groups="C09"):
     ports = (canaries.tcp_port, canaries.loop_port, canaries.loop6_port, canaries.tcp6_port,
              canaries.udp_port)
     targets = [f"{address}/{port}" for address in addresses for port in ports]
+    targets += [f"{gateway}/{port}" for gateway in canary.gateways() for port in (53, 80)]
     return [
         "C04", "C01", "C02", "C05", "C07", groups, "C10",
         f"C11={os.getpid()},{os.getppid()},{canaries.bystander.pid}",

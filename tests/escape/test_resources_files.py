@@ -122,16 +122,20 @@ def test_R07_glovebox_with_few_descriptors_answers(limit, host_user):
 
 # ---- R08: output --------------------------------------------------------------------------------
 
+# What is written, and how much of it to each stream, as parts of the size.
 FLOODS = {
-    "zeros": ("head -c {n} /dev/zero", 1),
-    "lines": ("yes | head -c {n}", 1),
-    "stderr": ("head -c {n} /dev/zero >&2", 1),
-    "both": ("head -c {n} /dev/zero & head -c {n} /dev/zero >&2; wait", 2),
-    "no valid text": ("head -c {n} /dev/zero | tr '\\0' '\\377'", 1),
-    "escapes": ("yes \"$(printf '\\033[31m\\033]0;x\\007')\" | head -c {n}", 1),
+    "zeros": ("head -c {n} /dev/zero", (1, 0)),
+    "lines": ("yes | head -c {n}", (1, 0)),
+    "stderr": ("head -c {n} /dev/zero >&2", (0, 1)),
+    "both": ("head -c {n} /dev/zero & head -c {n} /dev/zero >&2; wait", (1, 1)),
+    "no valid text": ("head -c {n} /dev/zero | tr '\\0' '\\377'", (1, 0)),
+    "escapes": ("yes \"$(printf '\\033[31m\\033]0;x\\007')\" | head -c {n}", (1, 0)),
 }
 DROPPED = re.compile(r"\n?\[\.\.\. \d+ bytes dropped \.\.\.\]\n")
 FLOOD = pace.count(check=512 * MIB, proof=2 << 30)
+KEPT = 8 * MIB
+# CPU time of ours for a GiB that is counted and thrown away.
+CPU_OF_A_GIB = 2
 
 
 def resident(pid):
@@ -139,22 +143,73 @@ def resident(pid):
     return int(words[1]) * 4096 if words else 0
 
 
+def cpu_seconds(pid):
+    """Of that process alone."""
+    words = host.read(f"/proc/{pid}/stat").rpartition(")")[2].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK") if words else 0
+
+
+def flooded(code, place, **limits):
+    """The result, how large the command was, and the CPU time that it took."""
+    words = box.command(code, language="sh", timeout=120, cpus=2, **limits)
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=box.environment(),
+                               cwd=place.cwd)
+    with Watch(lambda: (resident(process.pid), cpu_seconds(process.pid))) as looks:
+        out, err = process.communicate(timeout=150)
+    sizes, times = zip(*looks.answers)
+    return box.Result(words, process.returncode, out, err, 0, False), max(sizes), max(times)
+
+
+def kept_text(result):
+    return DROPPED.sub("", result.stdout) + DROPPED.sub("", result.stderr)
+
+
 @pytest.mark.serial
 @pytest.mark.parametrize("name", FLOODS)
 def test_R08_a_flood_is_counted_and_not_kept(name, place):
-    code, streams = FLOODS[name]
-    words = box.command(code.format(n=FLOOD), language="sh", output_max="8g", timeout=120, cpus=2)
-    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=box.environment(),
-                               cwd=place.cwd)
-    with Watch(lambda: resident(process.pid)) as sizes:
-        out, err = process.communicate(timeout=150)
-    result = box.Result(words, process.returncode, out, err, 0, False)
+    code, (out, err) = FLOODS[name]
+    result, size, seconds = flooded(code.format(n=FLOOD), place, output_max="8g")
     assert (result.verdict, result.truncated, result.survivors) == ("ok", True, 0), result.verdict
-    assert result.stdout_bytes + result.stderr_bytes == FLOOD * streams, result.stdout_bytes
-    kept_text = DROPPED.sub("", result.stdout) + DROPPED.sub("", result.stderr)
-    assert len(kept_text) == 8 * MIB, len(kept_text)
+    assert (result.stdout_bytes, result.stderr_bytes) == (FLOOD * out, FLOOD * err)
+    assert len(kept_text(result)) == KEPT, len(kept_text(result))
     # The kept 8 MiB, what JSON makes of them (six bytes for one), and 16 MiB besides.
-    assert max(sizes.answers) <= (8 + 6 * 8 * 2 + 16) * MIB, max(sizes.answers)
+    assert size <= (8 + 6 * 8 * 2 + 16) * MIB, size
+    assert seconds <= CPU_OF_A_GIB * (out + err) * FLOOD / (1 << 30) + 2, seconds
+
+
+@pytest.mark.serial
+@pytest.mark.parametrize("name", FLOODS)
+def test_R08_a_flood_without_an_end_is_killed_at_the_limit(name, place):
+    """At the byte, both streams together, and what was written until then is told."""
+    most = 2 * MIB + 1
+    code, (out, err) = FLOODS[name]
+    result, _, _ = flooded(code.format(n=1 << 40), place, output_max=most)
+    assert (result.verdict, result.signal, result.survivors) == ("output", 9, 0), result.verdict
+    assert result.stdout_bytes + result.stderr_bytes == most, (result.stdout_bytes, result.stderr_bytes)
+    # Of two that write at once, one may have written all there was.
+    assert (out or result.stdout_bytes == 0) and (err or result.stderr_bytes == 0), result.verdict
+    assert not result.truncated and len(result.stdout) + len(result.stderr) == most
+
+
+def test_R08_what_is_kept_is_the_beginning_and_the_end(host_user):
+    """Numbered lines: none is changed, none is out of order, and the middle is what was dropped."""
+    last = 3_000_000
+    result = box.run(f"seq {last}", language="sh", as_user=host_user)
+    whole = sum(len(str(n)) + 1 for n in range(1, 10)) + sum(
+        9 * 10 ** (digits - 1) * (digits + 1) for digits in range(2, 7)) + (last - 999_999) * 8
+    assert (result.verdict, result.truncated, result.stdout_bytes) == ("ok", True, whole), result.stdout_bytes
+    head, tail = DROPPED.split(result.stdout)
+    dropped = int(re.search(r"\[\.\.\. (\d+) bytes dropped", result.stdout)[1])
+    assert len(head) + len(tail) == KEPT and len(head) + len(tail) + dropped == whole
+    everything = "".join(f"{n}\n" for n in range(1, last + 1))
+    assert everything.startswith(head) and everything.endswith(tail) and len(tail) >= KEPT // 4
+
+
+def test_R08_streams_byte_by_byte_in_turn(host_user):
+    code = "import os\nfor i in range(100000):\n    os.write(1 + i % 2, b'ox'[i % 2:i % 2 + 1])"
+    result = box.run(code, language="python", as_user=host_user)
+    assert (result.verdict, result.stdout, result.stderr) == ("ok", "o" * 50000, "x" * 50000), result.verdict
+    assert (result.stdout_bytes, result.stderr_bytes, result.truncated) == (50000, 50000, False)
 
 
 @pytest.mark.serial

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """A box that burns all CPUs, wants a better place among the others, or does not end in time (R11, R12)."""
+import math
 import os
+import re
 import subprocess
 import time
 
 import pytest
 
-from lib import box, kept, pace
+from lib import box, host, kept, pace
 from loads import SLACK
 
 # ---- R11: CPU -----------------------------------------------------------------------------------
@@ -16,59 +18,116 @@ BURNERS = {
     "hops": ["./load", "hops"],
     "bandwidth": ["./load", "bandwidth"],
 }
+PERIOD = 0.1  # of the kernel's quota
+
+
+def cpu_seconds(pid):
+    """What the kernel has counted for the box of this glove."""
+    groups = {name: path for name, path in host.Process(pid).groups.items() if "glovebox" in path}
+    trees = {path.rsplit("/", 1)[1]: path for path in host.hierarchies()}
+    for name in ("cpuacct", "cpu,cpuacct"):
+        if name in groups:
+            return int(host.read(f"{trees['cpuacct']}{groups[name]}/cpuacct.usage")) / 1e9
+    found = re.search(r"usage_usec (\d+)", host.read(f"{trees['unified']}{groups['']}/cpu.stat"))
+    return int(found[1]) / 1e6
+
+
+def burnt_share(living, seconds):
+    """Of one CPU, over so many seconds of a box that burns already."""
+    assert host.until(lambda: living.runs, 30)
+    glove = living.glove
+    assert host.until(lambda: cpu_seconds(glove) > 0.2, 30)
+    began, before = time.monotonic(), cpu_seconds(glove)
+    time.sleep(seconds)
+    after, ended = cpu_seconds(glove), time.monotonic()
+    return (after - before) / (ended - began)
+
+
+def judge_quota(load, name, cpus, user):
+    """By the kernel's own count: what glovebox tells of it is another matter."""
+    seconds = pace.count(2, 10)
+    with box.start(argv=BURNERS[name], files=[(load, "load")], cpus=cpus, cpu_time=120, timeout=60,
+                   as_user=user) as living:
+        share = burnt_share(living, seconds)
+    # The time that is looked at may have a part of one period more than its own.
+    assert share <= cpus * 1.05 + (0 if pace.IS_PROOF else cpus * PERIOD / seconds), share
+    # What it may have it gets, unless others on this machine take it.
+    assert share >= cpus * (0.95 if pace.IS_PROOF else 0.1), share
 
 
 @pytest.mark.serial
 @pytest.mark.parametrize("cpus", [0.3, 1])
 @pytest.mark.parametrize("name", BURNERS)
-def test_R11_cpu_time_stays_below_the_quota(load, name, cpus):
-    seconds = pace.count(3, 10)
-    result = box.run(argv=BURNERS[name], files=[(load, "load")], cpus=cpus, cpu_time=60, timeout=seconds)
-    assert result.verdict == "timeout" and result.survivors == 0, result
-    share = result.cpu_ms / result.wall_ms
-    # Over 10 s it is 5 %.  Of a shorter time the two periods of 100 ms that are whole when it begins
-    # and ends are a larger part.
-    extra = 0 if pace.IS_PROOF else cpus * 0.2 / seconds * 2 + 0.02
-    assert cpus * 0.3 < share <= cpus * 1.05 + extra, share
+def test_R11_cpu_time_is_the_quota(load, name, cpus):
+    judge_quota(load, name, cpus, None)
+
+
+@pytest.mark.serial
+def test_R11_cpu_time_is_the_quota_of_an_ordinary_users_box(load, ordinary_user):
+    judge_quota(load, "loops", 0.3, ordinary_user)
 
 
 @pytest.mark.serial
 def test_R11_two_busy_boxes_leave_a_third_its_turn():
+    """Whole boxes, and runs in one that lives on; p99."""
     code = "for i in 1 2 3 4 5 6 7 8; do (while :; do :; done) & done; echo ready; wait"
-    with box.start(code, language="sh", cpus=1, cpu_time=600, timeout=60) as one, \
-            box.start(code, language="sh", cpus=1, cpu_time=600, timeout=60) as two:
+    rounds = pace.count(30, 200)
+    with box.start(code, language="sh", cpus=1, cpu_time=600, timeout=300) as one, \
+            box.start(code, language="sh", cpus=1, cpu_time=600, timeout=300) as two, kept.made() as name:
         one.expect(b"ready")
         two.expect(b"ready")
-        slow = sorted(box.run("exit 0", language="sh").seconds for _ in range(30))
-        assert slow[int(len(slow) * 0.9)] < pace.within(0.1), slow
+        boxes = sorted(box.run("exit 0", language="sh").seconds for _ in range(rounds))
+        runs = sorted(kept.sh(name, "exit 0").seconds for _ in range(rounds))
+    p99 = math.ceil(rounds * 0.99) - 1
+    assert boxes[p99] < pace.within(0.1) and runs[p99] < pace.within(0.1), (boxes[-5:], runs[-5:])
 
 
+# What raises a program above others is refused; what lowers it is honest programs' own affair.
 PRIORITIES = """
-import os, ctypes
+import os, ctypes, resource
 libc = ctypes.CDLL(None, use_errno=True)
 def attempt(name, call):
     try:
         r = call()
         print(name, "DONE" if r in (None, 0) else "refused")
-    except (OSError, PermissionError) as error:
+    except (OSError, ValueError) as error:
         print(name, "refused")
-for name in ("SCHED_FIFO", "SCHED_RR"):
-    attempt(name, lambda: os.sched_setscheduler(0, getattr(os, name), os.sched_param(1)))
 class Attr(ctypes.Structure):
     _fields_ = [("size", ctypes.c_uint32), ("policy", ctypes.c_uint32), ("flags", ctypes.c_uint64),
                 ("nice", ctypes.c_int32), ("priority", ctypes.c_uint32), ("runtime", ctypes.c_uint64),
                 ("deadline", ctypes.c_uint64), ("period", ctypes.c_uint64)]
-attempt("DEADLINE", lambda: libc.syscall(314, 0, ctypes.byref(Attr(48, 6, 0, 0, 0, 10**7, 10**8, 10**8)), 0))
-attempt("nice", lambda: os.nice(-20) and None)
-attempt("setpriority", lambda: os.setpriority(os.PRIO_PROCESS, 0, -1))
-attempt("ioprio", lambda: libc.syscall(251, 1, 0, 1 << 13))
+def schedule(policy, priority):
+    return lambda: os.sched_setscheduler(0, policy, os.sched_param(priority))
+def deadline(): return libc.syscall(314, 0, ctypes.byref(Attr(48, 6, 0, 0, 0, 10**7, 10**8, 10**8)), 0)
+def autogroup():
+    with open("/proc/self/autogroup", "w") as file:
+        file.write("-10")
+for name, call in {
+    "up FIFO": schedule(os.SCHED_FIFO, 1), "up RR": schedule(os.SCHED_RR, 1),
+    "up FIFO 99": schedule(os.SCHED_FIFO, 99),
+    "up FIFO reset": schedule(os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, 1),
+    "up DEADLINE": deadline, "up nice": lambda: os.nice(-20) and None,
+    "up setpriority": lambda: os.setpriority(os.PRIO_PROCESS, 0, -1),
+    "up setpriority of the group": lambda: os.setpriority(os.PRIO_PGRP, 0, -1),
+    "up setpriority of the user": lambda: os.setpriority(os.PRIO_USER, 0, -1),
+    "up ioprio": lambda: libc.syscall(251, 1, 0, 1 << 13),
+    "up ioprio of the user": lambda: libc.syscall(251, 3, 1000, 1 << 13),
+    "up autogroup": autogroup,
+    "up rtprio limit": lambda: resource.setrlimit(resource.RLIMIT_RTPRIO, (99, 99)),
+    "up nice limit": lambda: resource.setrlimit(resource.RLIMIT_NICE, (40, 40)),
+    "down BATCH": schedule(os.SCHED_BATCH, 0), "down nice": lambda: os.nice(5) and None,
+    "down ioprio": lambda: libc.syscall(251, 1, 0, 3 << 13), "down IDLE": schedule(os.SCHED_IDLE, 0),
+}.items():
+    attempt(name, call)
 """
 
 
 def test_R11_no_real_time_no_better_niceness(host_user):
     result = box.run(PRIORITIES, language="python", as_user=host_user)
-    assert result.verdict == "ok" and len(result.stdout.splitlines()) == 6, result
-    assert "DONE" not in result.stdout, result.stdout
+    lines = result.stdout.splitlines()
+    assert result.verdict == "ok" and len(lines) == 18, result
+    wrong = [line for line in lines if line.endswith("DONE") != line.startswith("down")]
+    assert not wrong, wrong
 
 
 # ---- R12: time ----------------------------------------------------------------------------------

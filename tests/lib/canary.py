@@ -87,6 +87,16 @@ def own_addresses():
     return sorted(set(words) - {"127.0.0.1", "::1"})
 
 
+def gateways():
+    """Who this machine sends to what is not near."""
+    found = []
+    for family in ("-4", "-6"):
+        told = subprocess.run(["ip", family, "route", "show", "default"], capture_output=True, text=True)
+        words = told.stdout.split()
+        found += [words[i + 1] for i, word in enumerate(words[:-1]) if word == "via"]
+    return found
+
+
 class Canaries:
     def __init__(self, base):
         self.base = Path(base)

@@ -6,6 +6,7 @@
 #include <linux/fs.h>
 #include <mqueue.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 #include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/msg.h>
+#include <sys/ptrace.h>
 #include <sys/sem.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
@@ -23,6 +25,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -71,6 +74,43 @@ static void try_memory(const char *path, int fd)
     close(mem);
 }
 
+static pid_t stopped_child(void)
+{
+    pid_t pid = fork();
+    int status;
+
+    if (pid == 0) {
+        (void)ptrace(PTRACE_TRACEME, 0, 0, 0);
+        (void)raise(SIGSTOP);
+        _exit(0);
+    }
+    (void)waitpid(pid, &status, WUNTRACED);
+    return pid;
+}
+
+/* A debugger writes where its program may only read: the same way, from the outside. */
+static void try_poke(const char *path, int fd)
+{
+    void *shared = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
+    void *copied = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+    pid_t pid = stopped_child();
+    long word = ptrace(PTRACE_PEEKDATA, pid, shared, 0), other = ~word, after = other;
+    struct iovec here = { &other, sizeof(other) }, there = { shared, sizeof(other) };
+
+    REFUSED(named("poke-shared:%s", path), ptrace(PTRACE_POKEDATA, pid, shared, other), EIO, EFAULT,
+            EPERM);
+    REFUSED(named("vm-write-shared:%s", path), process_vm_writev(pid, &here, 1, &there, 1, 0),
+            EFAULT, EPERM);
+    control(named("poke-private:%s", path), ptrace(PTRACE_POKEDATA, pid, copied, other) == 0,
+            "a breakpoint");
+    bool is_read = pread(fd, &after, sizeof(after), 0) == sizeof(after);
+    verdict(named("poked:%s", path), !is_read || after != word, "");
+    (void)kill(pid, SIGKILL);
+    (void)waitpid(pid, NULL, 0);
+    munmap(shared, 4096);
+    munmap(copied, 4096);
+}
+
 /* A page of the page cache, reached from a descriptor that may only read. */
 static void try_pages(const char *path)
 {
@@ -88,6 +128,7 @@ static void try_pages(const char *path)
     REFUSED(named("mprotect:%s", path), mprotect(map, 4096, PROT_READ | PROT_WRITE), IMMUTABLE);
     REFUSED(named("madv-remove:%s", path), madvise(map, 4096, MADV_REMOVE), IMMUTABLE);
     try_memory(path, fd);
+    try_poke(path, fd);
     REFUSED(named("write:%s", path), write(fd, &byte, 1), IMMUTABLE);
     REFUSED(named("ftruncate:%s", path), ftruncate(fd, 0), IMMUTABLE);
     REFUSED(named("punch:%s", path),
