@@ -36,22 +36,6 @@ enum tier {
 
 /* ---- wishes --------------------------------------------------------------------------------- */
 
-static int copy_wishes(const struct package_wishes *from, struct package_wishes *to)
-{
-    int r = 0;
-
-    for (enum package_kind kind = 0; from && r == 0 && kind < N_PACKAGE_KINDS; kind++) {
-        cleanup_buf struct buf text = BUF_INIT(SET_MAX);
-
-        if (from->sets[kind].n == 0)
-            continue;
-        r = package_set_write(&from->sets[kind], &text);
-        if (r == 0)
-            r = package_set_read(&to->sets[kind], "packages", text.data, text.len, NULL);
-    }
-    return r;
-}
-
 /* Paths of files that lie beside a program: what they are called is no package. */
 static const char **paths_of(const struct task *task, const struct agent_files *codes, size_t n)
 {
@@ -165,8 +149,8 @@ static int want(const struct task *task, const struct agent_files *codes, size_t
     int r = paths ? 0 : -ENOMEM;
 
     package_wishes_init(ret);
-    if (r == 0)
-        r = copy_wishes(task->spec->packages, ret);
+    if (r == 0 && task->spec->packages)
+        r = package_wishes_add_others(ret, task->spec->packages, NULL);
     if (r == 0 && tier == TIER_ALL)
         r = add_contract(task, paths, ret);
     if (r == 0 && tier != TIER_GIVEN)
@@ -174,16 +158,6 @@ static int want(const struct task *task, const struct agent_files *codes, size_t
     if (r < 0)
         package_wishes_clear(ret);
     return r < 0 ? gb_no_memory(err) : 0;
-}
-
-static int wishes_text(const struct package_wishes *wishes, struct buf *ret)
-{
-    for (enum package_kind kind = 0; kind < N_PACKAGE_KINDS; kind++)
-        if (wishes->sets[kind].n > 0) {
-            (void)buf_printf(ret, "%s:\n", package_kind_name(kind));
-            (void)package_set_write(&wishes->sets[kind], ret);
-        }
-    return buf_error(ret);
 }
 
 /* "numpy, requests" */
@@ -301,22 +275,6 @@ static int try_set(struct installing *in, const struct package_wishes *wishes, s
     return is_error ? r : r == 0;
 }
 
-static int put_sets(struct json_writer *w, const struct package_wishes *wishes)
-{
-    int r = 0;
-
-    for (enum package_kind kind = 0; r == 0 && kind < N_PACKAGE_KINDS; kind++) {
-        cleanup_buf struct buf text = BUF_INIT(SET_MAX);
-
-        if (wishes->sets[kind].n == 0)
-            continue;
-        r = package_set_write(&wishes->sets[kind], &text);
-        if (r == 0)
-            json_put_str(w, package_kind_name(kind), text.data);
-    }
-    return r;
-}
-
 static int try_tier(struct installing *in, struct gb_err *err)
 {
     cleanup_buf struct buf text = BUF_INIT(SET_MAX);
@@ -325,13 +283,13 @@ static int try_tier(struct installing *in, struct gb_err *err)
 
     if (r < 0)
         return r;
-    r = wishes_text(&wishes, &text) < 0 ? gb_no_memory(err) : 0;
+    r = package_wishes_text(&wishes, &text) < 0 ? gb_no_memory(err) : 0;
     if (r == 0 && text.len == 0)
         r = 1;
     else if (r == 0 && (!in->tried.data || strcmp(in->tried.data, text.data) != 0))
         r = try_set(in, &wishes, err);
     if (r == 1)
-        r = put_sets(&in->w, &wishes) < 0 ? gb_no_memory(err) : 1;
+        r = package_wishes_put(&wishes, &in->w) < 0 ? gb_no_memory(err) : 1;
     package_wishes_clear(&wishes);
     buf_clear(&in->tried);
     in->tried = text;
@@ -416,22 +374,6 @@ static void tell(struct task *task, const struct json_value *output, const char 
     task_tell(task, &event);
 }
 
-static int read_sets(const struct json_value *output, struct package_wishes *ret,
-                     struct gb_err *err)
-{
-    int r = 0;
-
-    for (enum package_kind kind = 0; r == 0 && kind < N_PACKAGE_KINDS; kind++) {
-        const char *text = json_str(json_get(output, package_kind_name(kind)), NULL);
-
-        if (text)
-            r = package_set_read(&ret->sets[kind], "packages", text, strlen(text), err);
-    }
-    if (r < 0)
-        package_wishes_clear(ret);
-    return r;
-}
-
 static void close_layers(struct supply *supply)
 {
     if (supply->is_open)
@@ -446,7 +388,7 @@ static int replace(struct supply *supply, struct package_wishes *wishes, struct 
     cleanup_buf struct buf now = BUF_INIT(SET_MAX);
     bool is_same;
 
-    if (wishes_text(&supply->wishes, &before) < 0 || wishes_text(wishes, &now) < 0)
+    if (package_wishes_text(&supply->wishes, &before) < 0 || package_wishes_text(wishes, &now) < 0)
         return gb_no_memory(err);
     is_same = before.len == now.len && (now.len == 0 || strcmp(before.data, now.data) == 0);
     if (!is_same)
@@ -469,7 +411,7 @@ static int settle(struct task *task, const struct buf *output, struct gb_err *er
 
     package_wishes_init(&wishes);
     if (r == 0)
-        r = read_sets(value, &wishes, err);
+        r = package_wishes_get(value, &wishes, err);
     if (r < 0)
         return gb_wrap(err, r, "what is remembered of packages");
     r = replace(supply, &wishes, err);
@@ -494,7 +436,7 @@ static int settle(struct task *task, const struct buf *output, struct gb_err *er
 static int input_text(const struct task *task, const struct agent_files *codes, size_t n,
                       struct buf *ret)
 {
-    int r = task->spec->packages ? wishes_text(task->spec->packages, ret) : 0;
+    int r = task->spec->packages ? package_wishes_text(task->spec->packages, ret) : 0;
 
     for (char **text = task->out->contract.packages; text && *text; text++)
         (void)buf_printf(ret, "%s\n", *text);

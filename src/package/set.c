@@ -97,6 +97,31 @@ int package_set_add(struct package_set *set, const char *text, size_t len, struc
     return r < 0 ? r : insert(set, requirement.name, requirement.text, err);
 }
 
+static bool has_name(const struct package_set *set, const char *name)
+{
+    for (size_t i = 0; i < set->n; i++)
+        if (strcmp(set->items[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Two passes: one name may be wanted in several ways, all of which count. */
+int package_set_add_others(struct package_set *set, const struct package_set *others,
+                           struct gb_err *err)
+{
+    cleanup_free bool *is_other = calloc(others->n + 1, sizeof(*is_other));
+    int r = 0;
+
+    if (!is_other)
+        return gb_no_memory(err);
+    for (size_t i = 0; i < others->n; i++)
+        is_other[i] = !has_name(set, others->items[i].name);
+    for (size_t i = 0; r == 0 && i < others->n; i++)
+        if (is_other[i])
+            r = insert(set, others->items[i].name, others->items[i].text, err);
+    return r;
+}
+
 /* ---- requirements files --------------------------------------------------------------------- */
 
 /* Takes one line, joined with those it goes on with; false at the end. */

@@ -40,6 +40,10 @@ const char *package_kind_name(enum package_kind kind);
 /* One as on a command line: NAME with versions.  Errors blame the caller, in one line. */
 int package_set_add(struct package_set *set, const char *text, size_t len, struct gb_err *err);
 
+/* What is wanted there and has no wish of its name here. */
+int package_set_add_others(struct package_set *set, const struct package_set *others,
+                           struct gb_err *err);
+
 /* A file's text: of python a requirements file (comments, lines that go on, hashes; no options), of
  * node a package.json, of which `dependencies` count.  name is what errors call it. */
 int package_set_read(struct package_set *set, const char *name, const char *text, size_t len,

@@ -9,12 +9,17 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "box/box.h"
 #include "box/native/toolchain.h"
+#include "json/value.h"
+#include "json/writer.h"
 #include "package/imports.h"
 #include "run/language.h"
+
+#define SET_TEXT_MAX ((size_t)PACKAGES_FILE_MAX * 2)
 
 void package_wishes_init(struct package_wishes *wishes)
 {
@@ -34,6 +39,58 @@ bool package_wishes_are_empty(const struct package_wishes *wishes)
         if (wishes->sets[kind].n)
             return false;
     return true;
+}
+
+int package_wishes_add_others(struct package_wishes *wishes, const struct package_wishes *others,
+                              struct gb_err *err)
+{
+    int r = 0;
+
+    for (enum package_kind kind = 0; r == 0 && kind < N_PACKAGE_KINDS; kind++)
+        r = package_set_add_others(&wishes->sets[kind], &others->sets[kind], err);
+    return r;
+}
+
+int package_wishes_text(const struct package_wishes *wishes, struct buf *ret)
+{
+    for (enum package_kind kind = 0; kind < N_PACKAGE_KINDS; kind++)
+        if (wishes->sets[kind].n > 0) {
+            (void)buf_printf(ret, "%s:\n", package_kind_name(kind));
+            (void)package_set_write(&wishes->sets[kind], ret);
+        }
+    return buf_error(ret);
+}
+
+int package_wishes_put(const struct package_wishes *wishes, struct json_writer *w)
+{
+    int r = 0;
+
+    for (enum package_kind kind = 0; r == 0 && kind < N_PACKAGE_KINDS; kind++) {
+        cleanup_buf struct buf text = BUF_INIT(SET_TEXT_MAX);
+
+        if (wishes->sets[kind].n == 0)
+            continue;
+        r = package_set_write(&wishes->sets[kind], &text);
+        if (r == 0)
+            json_put_str(w, package_kind_name(kind), text.data);
+    }
+    return r;
+}
+
+int package_wishes_get(const struct json_value *object, struct package_wishes *ret,
+                       struct gb_err *err)
+{
+    int r = 0;
+
+    for (enum package_kind kind = 0; r == 0 && kind < N_PACKAGE_KINDS; kind++) {
+        const char *text = json_str(json_get(object, package_kind_name(kind)), NULL);
+
+        if (text)
+            r = package_set_read(&ret->sets[kind], "packages", text, strlen(text), err);
+    }
+    if (r < 0)
+        package_wishes_clear(ret);
+    return r;
 }
 
 int package_wishes_add(struct package_wishes *wishes, const char *text, struct gb_err *err)

@@ -13,7 +13,10 @@
 
 #include "package/set.h"
 
+struct buf;
 struct gb_err;
+struct json_value;
+struct json_writer;
 struct language;
 
 /* By kind; empty ones want nothing.  The owner begins with package_wishes_init() and owes a
@@ -25,6 +28,19 @@ struct package_wishes {
 void package_wishes_init(struct package_wishes *wishes);
 void package_wishes_clear(struct package_wishes *wishes);
 bool package_wishes_are_empty(const struct package_wishes *wishes);
+
+/* What others want and these do not, by name. */
+int package_wishes_add_others(struct package_wishes *wishes, const struct package_wishes *others,
+                              struct gb_err *err);
+
+/* As text, the same for the same wishes; "" for none. */
+int package_wishes_text(const struct package_wishes *wishes, struct buf *ret);
+
+/* As members of an object, by kind ("python": a requirements file, "node": a package.json), and
+ * back: what is no such member is not looked at. */
+int package_wishes_put(const struct package_wishes *wishes, struct json_writer *w);
+int package_wishes_get(const struct json_value *object, struct package_wishes *ret,
+                       struct gb_err *err);
 
 /* A name without a kind: of npm's with '@' in it (@scope/name, name@range) or behind "npm:", else
  * of Python's.  Errors blame the caller, in one line. */
