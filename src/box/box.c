@@ -28,6 +28,7 @@
 
 /* A keeper that is asked for its box. */
 #define WELCOME_MS 10000
+#define SERVE_MS   10000
 #define REMOVE_MS  15000
 
 /* Room for what runs need besides their own limits (SECURITY.md: rlimits). */
@@ -496,6 +497,22 @@ int box_keep(struct box *box, const struct box_keep_spec *spec, struct gb_err *e
         return gb_fail(err, -ENOTSUP, GB_BLAME_CALLER, "boxes of backend '%s' cannot live on",
                        box->ops->name);
     return box->ops->keep(box, spec, err);
+}
+
+/* The carry first: a question may come right behind the answer. */
+int box_serve(struct box *box, const struct carry_spec *net, struct gb_err *err)
+{
+    struct msg_serve msg = { 0 };
+    uint32_t seq = 0;
+    uint64_t value;
+    uint32_t step;
+    int r = box->carry ? -EBUSY : carry_new(box->link, net, &box->carry, err);
+
+    if (r == 0)
+        r = link_request(box->link, MSG_SERVE, &msg, NULL, 0, &seq, err);
+    if (r == 0)
+        r = link_await(box->link, seq, clock_after_ms(SERVE_MS), &value, &step, err);
+    return r == -EBUSY ? gb_fail(err, r, GB_BLAME_CALLER, "the box has a network already") : r;
 }
 
 /* The first frame, with its descriptors, alone: what follows is the link's. */

@@ -165,6 +165,11 @@ struct box_news {
 int box_attach(const struct box_kept *kept, int fd, struct box **ret, struct box_news *ret_news,
                struct gb_err *err);
 
+/* The network of a box that was attached to, for as long as it is: what net allows is carried by
+ * this process, while it waits on the link.  The box was made to have one, and nobody else serves
+ * it (-EBUSY).  What net points to must live until box_close(). */
+int box_serve(struct box *box, const struct carry_spec *net, struct gb_err *err);
+
 /* Has a keeper destroy its box and waits for that; takes the connection over.  The number of
  * survivors in *ret. */
 int box_unkeep(int fd, uint32_t *ret, struct gb_err *err);

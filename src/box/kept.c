@@ -36,6 +36,7 @@
 #define CONNECT_S   10
 
 #define SWITCHBOARD_END_MS 5000
+#define LOCK_STEP_MS       20
 
 /* ---- the directory -------------------------------------------------------------------------- */
 
@@ -555,19 +556,45 @@ int kept_remove(const char *state_dir, const struct kept *kept, uint32_t *ret, s
     return r;
 }
 
-int kept_lock(const char *state_dir, struct gb_err *err)
+static int lock_open(const char *state_dir, const char *name, struct gb_err *err)
 {
     cleanup_close int boxes = boxes_open(state_dir, true, err);
-    int fd = boxes < 0 ? -1 : openat(boxes, LOCK_FILE, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    int r = 0;
+    int fd = boxes < 0 ? -1 : openat(boxes, name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 
     if (boxes < 0)
         return boxes;
-    while (fd >= 0 && (r = flock(fd, LOCK_EX)) < 0 && errno == EINTR)
+    return fd < 0 ? gb_fail_sys(err, "locking the boxes") : fd;
+}
+
+int kept_lock(const char *state_dir, struct gb_err *err)
+{
+    cleanup_close int fd = lock_open(state_dir, LOCK_FILE, err);
+    int r = 0;
+
+    if (fd < 0)
+        return fd;
+    while ((r = flock(fd, LOCK_EX)) < 0 && errno == EINTR)
         ;
-    if (fd < 0 || r < 0)
-        return gb_fail_sys(err, "locking the boxes");
-    return fd;
+    return r < 0 ? gb_fail_sys(err, "locking the boxes") : take_fd(&fd);
+}
+
+int kept_lock_user(const char *state_dir, const char *user, int cancel_fd, struct gb_err *err)
+{
+    char name[sizeof(LOCK_FILE "-") + KEPT_USER_MAX];
+    struct pollfd wait = { .fd = cancel_fd, .events = POLLIN };
+    cleanup_close int fd = -1;
+
+    (void)snprintf(name, sizeof(name), LOCK_FILE "-%s", user);
+    fd = lock_open(state_dir, name, err);
+    if (fd < 0)
+        return fd;
+    while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            return gb_fail_sys(err, "locking the box of '%s'", user);
+        if (poll(&wait, 1, LOCK_STEP_MS) == 1)
+            return gb_fail(err, -ECANCELED, GB_BLAME_CALLER, "cancelled");
+    }
+    return take_fd(&fd);
 }
 
 void kept_forget(const char *state_dir, const char *id)

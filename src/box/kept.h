@@ -52,6 +52,7 @@ struct kept_spec {
     const char *workdir;
     uint64_t ttl_ms;
     const char *net_rules; /* NULL: nothing */
+    bool is_unserved;      /* without rules: made to have a network, which box_serve() gives it */
     struct carry_caps net_caps;
     const char *ports;     /* as in the record: those that are listened on.  NULL: none */
     const char *variables; /* "K=V" lines for every run; NULL: none */
@@ -87,3 +88,7 @@ int kept_dir(const char *state_dir, const struct kept *kept, struct gb_err *err)
 
 /* Between looking for a user's box and making it; unlocked by closing the descriptor. */
 int kept_lock(const char *state_dir, struct gb_err *err);
+
+/* A user's own: for what lasts longer and concerns nobody else.  -ECANCELED when cancel_fd became
+ * readable while another had it. */
+int kept_lock_user(const char *state_dir, const char *user, int cancel_fd, struct gb_err *err);

@@ -144,7 +144,7 @@ static int open_with(const struct box_spec *wish, const struct kept_spec *wanted
     }
     if (policy.mode == NET_NONE)
         kept.net_rules = NULL;
-    else
+    if (policy.mode != NET_NONE || kept.is_unserved)
         spec.net = &net;
     if (r == 0 && n_ports > 0)
         kept.ports = texts.data;

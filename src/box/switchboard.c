@@ -29,8 +29,6 @@
 /* Held by it as long as it lives; its number is in it. */
 #define LOCK_FILE "network.lock"
 
-#define SERVE_MS 10000
-
 struct order {
     const char *state_dir;
     const struct kept *kept;
@@ -44,7 +42,6 @@ struct switchboard {
     int lock_fd;
     struct net_policy policy;
     struct net_log *log;
-    struct carry *carry;
     struct ports *ports;
 };
 
@@ -70,21 +67,8 @@ static int take_lock(struct switchboard *board, struct gb_err *err)
     return 0;
 }
 
-/* From now on it answers the glove's questions. */
-static int serve(struct switchboard *board, struct gb_err *err)
-{
-    struct link *link = box_link(board->box);
-    struct msg_serve msg = { 0 };
-    uint32_t seq = 0;
-    uint64_t value;
-    uint32_t step;
-    int r = link_request(link, MSG_SERVE, &msg, NULL, 0, &seq, err);
-
-    return r < 0 ? r : link_await(link, seq, clock_after_ms(SERVE_MS), &value, &step, err);
-}
-
-/* Sides first: a question may come right behind the answer to SERVE. */
-static int begin_sides(struct switchboard *board, const struct order *order, struct gb_err *err)
+/* From now on it answers the glove's questions.  Ports first: the box may answer at once. */
+static int serve(struct switchboard *board, const struct order *order, struct gb_err *err)
 {
     const struct kept *kept = order->kept;
     struct carry_spec spec = {
@@ -98,10 +82,8 @@ static int begin_sides(struct switchboard *board, const struct order *order, str
         r = net_log_new(board->dir_fd, &board->log, err);
     spec.user = board->log;
     if (r == 0)
-        r = carry_new(box_link(board->box), &spec, &board->carry, err);
-    if (r == 0)
         r = ports_new(box_link(board->box), order->ports, order->n_ports, &board->ports, err);
-    return r;
+    return r < 0 ? r : box_serve(board->box, &spec, err);
 }
 
 static int begin(struct switchboard *board, const struct order *order, struct gb_err *err)
@@ -114,18 +96,15 @@ static int begin(struct switchboard *board, const struct order *order, struct gb
         r = board->dir_fd = kept_dir(order->state_dir, order->kept, err);
     if (r >= 0)
         r = take_lock(board, err);
-    if (r == 0)
-        r = begin_sides(board, order, err);
-    return r < 0 ? r : serve(board, err);
+    return r < 0 ? r : serve(board, order, err);
 }
 
 static void end(struct switchboard *board)
 {
     ports_free(board->ports);
-    carry_free(board->carry);
+    (void)box_close(board->box); /* its carry tells the log of ends, by the policy */
     net_log_free(board->log);
     net_policy_clear(&board->policy);
-    (void)box_close(board->box);
 }
 
 static void body(void *user, int told_fd, int r)
