@@ -9,6 +9,7 @@
 #include "agent/folder.h"
 #include "agent/state.h"
 #include "agent/tryout.h"
+#include "agent/user_box.h"
 #include "agent/write.h"
 #include "base/err.h"
 
@@ -173,7 +174,9 @@ int answer_make(struct task *task, struct gb_err *err)
     r = attempts_make(task, &how, err);
     if (r == 0 && going.is_done)
         r = settle(task, &going.code, &going.try, err);
-    else if (r == 0)
+    if (r == 0 && going.is_done)
+        r = user_box_keep(task, true, err);
+    if (r == 0 && !going.is_done)
         give_up(task, &going);
     agent_files_clear(&going.code);
     judge_try_clear(&going.try);

@@ -22,6 +22,7 @@
 #define GIVEN_CASE "example " /* and its number: the name of a case that the task itself gives */
 
 struct audit;
+struct box;
 struct box_certificate;
 struct box_spec;
 struct buf;
@@ -131,6 +132,13 @@ struct judge_net {
     const char *const *env;                     /* … the variables that name them */
 };
 
+/* A box that lives on, for the program's own start; open NULL: none, it has a new one. */
+struct judge_home {
+    int (*open)(const void *user, struct box **ret, struct gb_err *err);
+    void (*close)(const void *user, struct box *box);
+    const void *user;
+};
+
 /* What was compiled last, so that the same code is compiled once for all that is done with it.  One
  * may serve several specs at a time. */
 struct judge_built;
@@ -149,6 +157,7 @@ struct judge_spec {
     const char *unsupplied;    /* packages that could not be installed, told with what that may have
                                   caused; NULL: none */
     struct judge_net net;      /* of judge_try() alone, for the program's own start */
+    struct judge_home home;    /* of judge_try() alone, too */
     unsigned jobs;             /* boxes at a time */
     int cancel_fd;
     uint64_t deadline_ns; /* no box begins after it or runs beyond it; what was not run for that is

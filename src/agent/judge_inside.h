@@ -78,6 +78,7 @@ struct program {
     struct load load; /* what every box has: inputs, code, what was built of it */
     size_t n_inputs;
     struct trial_pool *pool; /* of boxes that have just that; NULL: none */
+    struct box *there;       /* that lives on, and it is started in; NULL: new ones */
 };
 
 /* ---- one solution and its tests ------------------------------------------------------------- */

@@ -265,8 +265,10 @@ int program_start(const struct program *program, const struct load *load, char *
         .keep = OUT_KEEP,
         .cancel_fd = spec->cancel_fd,
         .deadline_ns = spec->deadline_ns,
+        .there = program->there,
         /* Those that wait have no network. */
-        .pool = load == &program->load && !program->box.net ? program->pool : NULL,
+        .pool =
+            load == &program->load && !program->box.net && !program->there ? program->pool : NULL,
     };
     int r;
 

@@ -143,29 +143,77 @@ static int note_network(const struct audit *audit, struct judge_try *ret, struct
     return ret->network ? 0 : gb_no_memory(err);
 }
 
+/* One start of the program, and who is told of what it asks for. */
+struct one_start {
+    const struct judge_spec *spec;
+    struct program *program;
+    char *const *args;
+    const char *input;
+    size_t input_len;
+    struct carry_spec carry;
+};
+
+static int start_here(const struct one_start *one, struct trial_end *end, struct gb_err *err)
+{
+    const struct judge_spec *spec = one->spec;
+
+    return program_start(one->program, &one->program->load, one->args, one->input, one->input_len,
+                         spec->box->limits.wall_ms, spec, end, err);
+}
+
+static int start_new(const struct one_start *one, struct trial_end *end, struct gb_err *err)
+{
+    struct program *program = one->program;
+    int r;
+
+    if (one->carry.policy) {
+        program->box.net = &one->carry;
+        program->box.certificates = one->spec->net.certificates;
+    }
+    r = start_here(one, end, err);
+    program->box.net = NULL;
+    return r;
+}
+
+/* In a box that lives on, which has a network for as long as this. */
+static int start_home(const struct one_start *one, struct trial_end *end, struct gb_err *err)
+{
+    const struct judge_home *home = &one->spec->home;
+    int r = home->open(home->user, &one->program->there, err);
+
+    if (r < 0)
+        return r;
+    if (one->carry.policy)
+        r = box_serve(one->program->there, &one->carry, err);
+    if (r == 0)
+        r = start_here(one, end, err);
+    home->close(home->user, one->program->there);
+    one->program->there = NULL;
+    return r;
+}
+
 /* Only here, after all checks, does a box have a network. */
 static int start(const struct judge_spec *spec, struct program *program, char *const *args,
                  const char *input, size_t input_len, struct trial_end *end, struct judge_try *ret,
                  struct gb_err *err)
 {
     cleanup_free struct audit *audit = NULL;
-    struct carry_spec carry = {
-        .policy = spec->net.policy,
-        .note = audit_note,
-        .caps = spec->net.caps,
+    struct one_start one = {
+        .spec = spec,
+        .program = program,
+        .args = args,
+        .input = input,
+        .input_len = input_len,
+        .carry = { .policy = spec->net.policy, .note = audit_note, .caps = spec->net.caps },
     };
     int r;
 
-    if (carry.policy) {
-        carry.user = audit = calloc(1, sizeof(*audit));
+    if (one.carry.policy) {
+        one.carry.user = audit = calloc(1, sizeof(*audit));
         if (!audit)
             return gb_no_memory(err);
-        program->box.net = &carry;
-        program->box.certificates = spec->net.certificates;
     }
-    r = program_start(program, &program->load, args, input, input_len, spec->box->limits.wall_ms,
-                      spec, end, err);
-    program->box.net = NULL;
+    r = spec->home.open ? start_home(&one, end, err) : start_new(&one, end, err);
     return r == 0 && audit ? note_network(audit, ret, err) : r;
 }
 

@@ -138,6 +138,7 @@ int agent_outcome_text(const struct agent_spec *spec, const struct agent_outcome
     json_put_u64(&w, "schema", 1);
     json_put_str(&w, "id", spec->id);
     json_put_str(&w, "objective", spec->objective);
+    json_put_str(&w, "user", spec->owner.name);
     json_put_str(&w, "state", outcome->is_waiting ? "waiting" : "done");
     json_put_str(&w, "question", outcome->question);
     json_put_str(&w, "outcome", outcome->is_waiting ? NULL : outcome_name(outcome->outcome));

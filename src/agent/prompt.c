@@ -67,10 +67,11 @@ static const struct {
     { "search", MAY_CUT | IS_DATA },   /* what was found */
     { "steps", MAY_CUT | IS_DATA },    /* a line for each step so far */
     { "task", 0 },
-    { "test", MAY_CUT },      /* the one that is doubted */
-    { "tests", MAY_CUT },     /* those that there are */
-    { "unnoticed", MAY_CUT }, /* functions */
-    { "wrong", 0 },           /* what is wrong with the last answer */
+    { "test", MAY_CUT },                /* the one that is doubted */
+    { "tests", MAY_CUT },               /* those that there are */
+    { "unnoticed", MAY_CUT },           /* functions */
+    { "workspace", MAY_CUT | IS_DATA }, /* what lies in the user's own box */
+    { "wrong", 0 },                     /* what is wrong with the last answer */
 };
 #define N_VARIABLES N_ELEMENTS(variables)
 

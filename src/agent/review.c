@@ -7,6 +7,7 @@
 #include "agent/ask.h"
 #include "agent/state.h"
 #include "agent/tryout.h"
+#include "agent/user_box.h"
 #include "agent/write.h"
 #include "base/err.h"
 
@@ -86,6 +87,8 @@ int review_write(struct task *task, struct gb_err *err)
     int r;
 
     r = tryout_show(task, "program", &output, err);
+    if (r >= 0)
+        r = user_box_keep(task, r > 0, err);
     if (r < 0)
         return r;
     if (files_text(&out->code, &files) < 0 || results_text(out, &results) < 0)

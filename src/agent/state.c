@@ -305,6 +305,7 @@ void task_vars(const struct task *task, struct prompt_var vars[static TASK_VARS]
     vars[4] = (struct prompt_var){ "human", task->human.data, 0 };
     vars[5] = (struct prompt_var){ "search", task->search.data, 0 };
     vars[6] = (struct prompt_var){ "network", task->network, 0 };
+    vars[7] = (struct prompt_var){ "workspace", task->workspace, 0 };
 }
 
 /* ---- human ---------------------------------------------------------------------------------- */

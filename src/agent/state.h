@@ -45,6 +45,7 @@ struct task {
     char *languages; /* "python, c, go": what the box can run */
     char *available; /* what else it has, for prompts */
     char *inputs;    /* the user's files, a line each; "" */
+    char *workspace; /* what lies in the user's own box, a line each; NULL */
 
     struct budget budget;
     struct agent_spent spent;
@@ -93,7 +94,7 @@ int task_clean(const struct task *task, struct buf *text);
 int task_may(struct task *task, enum budget_item next, struct gb_err *err);
 
 /* The variables that most prompts show. */
-#define TASK_VARS 7
+#define TASK_VARS 8
 void task_vars(const struct task *task, struct prompt_var vars[static TASK_VARS]);
 
 /* When the time of the task is used up, by CLOCK_MONOTONIC; CLOCK_NEVER_NS for one of months.  For

@@ -21,6 +21,7 @@
 #include "agent/query.h"
 #include "agent/redact.h"
 #include "agent/state.h"
+#include "agent/user_box.h"
 #include "base/err.h"
 #include "json/writer.h"
 
@@ -474,6 +475,8 @@ static int work(struct task *task, struct gb_err *err)
     if (r == 0)
         r = supply_begin(task, err);
     if (r == 0)
+        r = user_box_look(task, err);
+    if (r == 0)
         r = reach_begin(task, err);
     if (r == 0)
         r = take_before(task, err);
@@ -556,6 +559,7 @@ static void task_clear(struct task *task)
     free(task->languages);
     free(task->available);
     free(task->inputs);
+    free(task->workspace);
     free(task->contract);
     free(task->network);
     supply_clear(&task->supply);

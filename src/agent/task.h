@@ -25,6 +25,7 @@
 #include "agent/reach.h"
 #include "base/cleanup.h"
 
+struct box;
 struct box_spec;
 struct buf;
 struct folder;
@@ -52,6 +53,22 @@ enum agent_role {
 #define AGENT_CANDIDATES_MAX 32
 #define AGENT_SEARCHES_MAX   3
 
+/* What the last run needs of its user's box. */
+struct user_wish {
+    const struct package_wishes *packages; /* besides those it has */
+    bool has_network;                      /* box_serve() will be asked of it */
+};
+
+/* Whose task it is, and the box that lives on for him (agent/user_box.h). */
+struct agent_user {
+    const char *name; /* NULL: nobody's, and the rest does not matter */
+    /* The box, made or made anew with its workspace, as it is wished; wish NULL: as it is, and 1
+     * when there is none.  Nobody else's task has it until it is closed.  NULL in a replay. */
+    int (*open)(void *user, const struct user_wish *wish, struct box **ret, struct gb_err *err);
+    void (*close)(void *user, struct box *box);
+    void *user;
+};
+
 struct agent_spec {
     const char *id;                /* of the task, for people */
     const char *objective;         /* the task; UTF-8, not empty, at most AGENT_OBJECTIVE_MAX */
@@ -61,8 +78,9 @@ struct agent_spec {
     const struct package_host *package_host; /* NULL in a replay */
     const struct package_wishes *packages;   /* the operator's; may be NULL */
     bool installs;                           /* what contract and code want, too */
-    const char *net;            /* --net: what the operator grants; NULL: nothing was said */
-    struct judge_net network;   /* of a box with a network; its policy is the task's to make */
+    const char *net;          /* --net: what the operator grants; NULL: nothing was said */
+    struct judge_net network; /* of a box with a network; its policy is the task's to make */
+    struct agent_user owner;
     const char *const *secrets; /* NULL-terminated: never in a prompt, a file or an event */
     struct journal *journal;
     struct folder *folder; /* NULL: none */

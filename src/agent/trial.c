@@ -304,7 +304,9 @@ static void run_trial(struct trial *t)
         t->end->is_late = true;
         return;
     }
-    if (!t->spec->pool || !run_again(t))
+    if (t->spec->there)
+        use(t, t->spec->there, false, false);
+    else if (!t->spec->pool || !run_again(t))
         run_new(t);
     if (t->r < 0)
         return;

@@ -34,7 +34,9 @@ struct trial_spec {
     /* Boxes of trials with the same box, but for its wall time, and the same files, both of which
      * live as long as it.  NULL: none; not with a pair. */
     struct trial_pool *pool;
-    bool is_reading; /* nothing of the program runs: its box is as good as new afterwards */
+    struct box *there; /* a box that lives on: it runs there, and its files stay.  NULL: a new one;
+                          not with a pool or a pair */
+    bool is_reading;   /* nothing of the program runs: its box is as good as new afterwards */
     const struct box_get_spec *get; /* NULL, or what comes out when it has ended with 0, … */
     const struct crate_ops *get_ops;
     void *get_user; /* … not with a pair */

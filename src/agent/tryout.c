@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "agent/cases.h"
+#include "agent/user_box.h"
 #include "agent/write.h"
 #include "base/err.h"
 
@@ -48,6 +49,7 @@ static int try_text(void *user, struct buf *ret, struct gb_err *err)
         .n_inputs = spec->n_inputs,
         .built = trying->task->built,
         .net = spec->network,
+        .home = user_box_home(trying->task),
         .jobs = 1,
         .cancel_fd = spec->cancel_fd,
         .deadline_ns = task_deadline(trying->task),
@@ -66,7 +68,8 @@ static int try_text(void *user, struct buf *ret, struct gb_err *err)
     return r < 0 ? r : task_clean(trying->task, ret);
 }
 
-/* What it depends on: the program, its arguments, its input, what it may reach. */
+/* What it depends on: the program, its arguments, its input, what it may reach, whose box it has.
+ */
 static int input_text(const struct trying *trying, struct buf *ret)
 {
     char *const *granted = trying->task->out->reach.granted;
@@ -74,6 +77,8 @@ static int input_text(const struct trying *trying, struct buf *ret)
 
     for (size_t i = 0; granted && granted[i] && r == 0; i++)
         r = buf_printf(ret, "network: %s\n", granted[i]);
+    if (trying->task->spec->owner.name && r == 0)
+        r = buf_printf(ret, "user: %s\n", trying->task->spec->owner.name);
     for (size_t i = 0; trying->args && trying->args[i] && r == 0; i++)
         r = buf_printf(ret, "%s\n", trying->args[i]);
     return r < 0 ? r : buf_add(ret, trying->input.data, trying->input.len);
@@ -202,5 +207,5 @@ int tryout_show(struct task *task, const char *name, struct buf *ret, struct gb_
     if (event.len > 0)
         task_tell(task, &event);
     r = buf_add(ret, event.text, event.len);
-    return r < 0 ? gb_fail(err, r, GB_BLAME_HOST, "no memory for what it printed") : 0;
+    return r < 0 ? gb_fail(err, r, GB_BLAME_HOST, "no memory for what it printed") : 1;
 }

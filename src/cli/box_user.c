@@ -4,11 +4,15 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/fd.h"
+#include "base/file.h"
 #include "box/kept.h"
 #include "box/kept_open.h"
 #include "cli/packages.h"
@@ -16,7 +20,13 @@
 #include "conf/certificates.h"
 #include "conf/package_host.h"
 #include "conf/settings.h"
+#include "json/value.h"
+#include "json/writer.h"
+#include "package/wish.h"
 #include "run/packages.h"
+
+#define WISHES_FILE "packages.json"
+#define WISHES_MAX  ((size_t)8 << 20)
 
 static bool is_user(const char *name)
 {
@@ -93,6 +103,65 @@ static int find_certificates(const struct box_spec *box, struct certificates *re
     return r < 0 ? gb_fail(err, r, GB_BLAME_HOST, "out of memory") : 0;
 }
 
+/* ---- what a box was made with ---------------------------------------------------------------- */
+
+static int record_wishes(const struct settings *settings, const struct kept *kept,
+                         const struct package_wishes *wishes, struct gb_err *err)
+{
+    cleanup_buf struct buf text = BUF_INIT(WISHES_MAX);
+    cleanup_close int dir = kept_dir(settings->state_dir, kept, err);
+    cleanup_close int fd = -1;
+    struct json_writer w;
+    int r;
+
+    if (dir < 0)
+        return dir;
+    json_writer_init(&w, &text, false);
+    json_object_begin(&w, NULL);
+    r = package_wishes_put(wishes, &w);
+    json_object_end(&w);
+    if (r == 0)
+        r = json_writer_end(&w);
+    if (r == 0) {
+        fd = openat(dir, WISHES_FILE, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        r = fd < 0 ? -errno : fd_write_full(fd, text.data, text.len);
+    }
+    return r < 0 ? gb_fail(err, r, GB_BLAME_HOST, "writing down a box: %s", strerror(-r)) : 0;
+}
+
+int box_wishes(const struct settings *settings, const struct kept *kept, struct package_wishes *ret,
+               struct gb_err *err)
+{
+    cleanup_buf struct buf text = BUF_INIT(WISHES_MAX);
+    cleanup_json struct json_value *value = NULL;
+    cleanup_close int dir = kept_dir(settings->state_dir, kept, err);
+    cleanup_close int fd =
+        dir < 0 ? -1 : openat(dir, WISHES_FILE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    int r;
+
+    if (dir < 0)
+        return dir;
+    if (fd < 0 && errno == ENOENT)
+        return 0;
+    r = fd < 0 ? -errno : file_read(fd, &text);
+    if (r < 0)
+        return gb_fail(err, r, GB_BLAME_HOST, "reading what box %s is: %s", kept->id, strerror(-r));
+    r = json_value_parse(text.data ? text.data : "", text.len, WISHES_MAX, &value, err);
+    return r < 0 ? r : package_wishes_get(value, ret, err);
+}
+
+/* Layers stay where they are as long as the box does; which they are is written down beside it. */
+static int give_packages(const struct settings *settings, const struct box_wish *wish,
+                         const struct kept *kept, struct gb_err *err)
+{
+    int r = packages_give(&wish->packages->all, &wish->packages->host, kept->id,
+                          settings->state_dir, err);
+
+    return r == 0 && wish->wishes ? record_wishes(settings, kept, wish->wishes, err) : r;
+}
+
+/* ---- making ---------------------------------------------------------------------------------- */
+
 int box_make(const struct settings *settings, const struct box_wish *wish, struct kept *ret,
              struct gb_err *err)
 {
@@ -104,6 +173,7 @@ int box_make(const struct settings *settings, const struct box_wish *wish, struc
         .workdir = wish->workdir ? wish->workdir : BOX_WORKSPACE,
         .ttl_ms = wish->ttl_ms,
         .net_rules = wish->net,
+        .is_unserved = wish->is_unserved,
         .net_caps = settings->net_caps,
     };
     cleanup_with(certificates_clear) struct certificates certificates = { 0 };
@@ -111,7 +181,7 @@ int box_make(const struct settings *settings, const struct box_wish *wish, struc
     char id[ID_SIZE];
     int r = settings_check(settings, err);
 
-    if (r == 0 && wish->net)
+    if (r == 0 && (wish->net || wish->is_unserved))
         r = find_certificates(&box, &certificates, &variables, err);
     box.certificates = certificates.list;
     spec.variables = variables && *variables ? variables : NULL;
@@ -126,8 +196,7 @@ int box_make(const struct settings *settings, const struct box_wish *wish, struc
     if (r < 0)
         return r;
     if (wish->packages)
-        r = packages_give(&wish->packages->all, &wish->packages->host, id, settings->state_dir,
-                          err);
+        r = give_packages(settings, wish, ret, err);
     if (r < 0) {
         uint32_t survivors;
 

@@ -2,6 +2,7 @@
 /* cli/box_user.h - the box that a command means: by its id, or by whose it is. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -37,6 +38,8 @@ struct box_wish {
     const char *workdir;                 /* NULL: the workspace */
     uint64_t ttl_ms;                     /* 0: for ever */
     const struct box_packages *packages; /* NULL: none */
+    const struct package_wishes *wishes; /* what these are; NULL: none */
+    bool is_unserved;                    /* without net: made to be given one by a task */
     const char *net;                     /* rules of its network; NULL: none */
     struct port *ports; /* of this machine that lead to it; those that were 0 are filled in */
     size_t n_ports;
@@ -45,6 +48,10 @@ struct box_wish {
 /* Makes a box and gives it to a keeper, at once. */
 int box_make(const struct settings *settings, const struct box_wish *wish, struct kept *ret,
              struct gb_err *err);
+
+/* The packages that a box was made with; ret is initialised. */
+int box_wishes(const struct settings *settings, const struct kept *kept, struct package_wishes *ret,
+               struct gb_err *err);
 
 /* The box with that id, or, when id is NULL, the user's, which is made when there is none. */
 int box_find(const struct settings *settings, const char *id, const char *user, struct kept *ret,

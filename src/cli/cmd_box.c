@@ -275,6 +275,7 @@ static int create(struct opened *opened, struct kept *ret, struct gb_err *err)
         r = box_packages_open(&opened->settings, &opened->wishes,
                               wish.net && strcmp(wish.net, "none") != 0, &packages, err);
         wish.packages = &packages;
+        wish.wishes = &opened->wishes;
     }
     if (r == 0)
         r = wish.user ? make_for(&opened->settings, &wish, ret, err)

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/fd.h"
+#include "cli/box_user.h"
 #include "cli/command.h"
 #include "cli/run_args.h"
 #include "conf/nearest.h"
@@ -33,6 +34,7 @@ static const struct opt options[] = {
     { OPT_LIST, "file", 0, AT(run.files), "HOST[:BOX]", "put a file into every box, read-only" },
     PACKAGE_NAME_OPTIONS(struct given, run.packages),
     { OPT_TEXT, "net", 0, AT(run.net), "RULES", "what its run at the end may reach [none]" },
+    { OPT_TEXT, "user", 0, AT(run.user), "NAME", "run and keep it in the box of that user" },
     { OPT_TEXT, "out", 0, AT(run.out), "DIR", "write code and tests there too" },
     { OPT_FLAG, "force", 0, AT(run.is_forced), NULL, "replace files of --out and --record" },
     { OPT_TEXT, "language", 'l', AT(run.language), "LANG", "that it must be written in" },
@@ -103,10 +105,10 @@ static int check_way(const struct given *given, const struct parsed *parsed, str
                        "%s goes on with a task that was told already; it takes no other" GB_REMEDY
                        "glovebox run --continue ID TASK starts a new one from its files",
                        ways[0]);
-    if (n == 1 && (run->continues || run->files.n || run->language || run->net ||
+    if (n == 1 && (run->continues || run->files.n || run->language || run->net || run->user ||
                    has_packages(&run->packages)))
         return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
-                       "%s goes with neither of --continue, --file, --net, packages "
+                       "%s goes with neither of --continue, --file, --net, --user, packages "
                        "and -l: the task has what it began with",
                        ways[0]);
     if (run->replay && run->record)
@@ -235,6 +237,8 @@ static int run_given(const struct call *call, struct given *given, const struct 
         r = check_language(run, err);
     if (r == 0)
         r = check_net(run->net, err);
+    if (r == 0 && run->user)
+        r = box_check_user(run->user, err);
     if (r == 0 && !run->resume && !run->resume_from && !run->replay) {
         r = read_objective(given, parsed, &objective, err);
         if (r == 0)

@@ -36,9 +36,10 @@ struct run_args {
     const char *language;  /* a name of run/language.h; NULL */
     struct text_list files;
     struct package_args packages;
-    const char *net; /* rules, as egress/policy.h reads them; NULL: none were said */
-    const char *out; /* NULL: only in the run's folder */
-    bool is_forced;  /* out may have files */
+    const char *net;  /* rules, as egress/policy.h reads them; NULL: none were said */
+    const char *user; /* whose box the last run has, and who keeps it; NULL: nobody's */
+    const char *out;  /* NULL: only in the run's folder */
+    bool is_forced;   /* out may have files */
     const char *resume;
     const char *resume_from; /* a run's folder */
     const char *continues;

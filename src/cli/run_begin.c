@@ -34,6 +34,7 @@ static int take_settings(const struct run_session *session, struct run_order *or
     const char *effort = effort_name(settings->effort);
     const char *language = session->args->language;
     const char *net = session->args->net;
+    const char *user = session->args->user;
 
     if (settings->task.candidates > AGENT_CANDIDATES_MAX)
         return gb_fail(err, -ERANGE, GB_BLAME_CALLER, "--candidates: at most %d are compared",
@@ -44,7 +45,9 @@ static int take_settings(const struct run_session *session, struct run_order *or
     order->effort = effort ? strdup(effort) : NULL;
     order->language = language ? strdup(language) : NULL;
     order->net = net ? strdup(net) : NULL;
-    if ((effort && !order->effort) || (language && !order->language) || (net && !order->net))
+    order->user = user ? strdup(user) : NULL;
+    if ((effort && !order->effort) || (language && !order->language) || (net && !order->net) ||
+        (user && !order->user))
         return gb_no_memory(err);
     order->installs = settings->installs;
     if (id_make('t', order->id) < 0)

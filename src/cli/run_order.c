@@ -52,6 +52,8 @@ static void put_order(struct json_writer *w, const char *key, const struct run_o
             json_put_str(w, package_kind_name(kind), order->packages[kind]);
     if (order->net)
         json_put_str(w, "net", order->net);
+    if (order->user)
+        json_put_str(w, "user", order->user);
     json_put_str(w, "ask", ask_names[order->ask]);
     json_put_u64(w, "candidates", order->candidates);
     json_object_begin(w, "budget");
@@ -207,6 +209,8 @@ static int get_order(const struct json_value *object, struct run_order *ret)
         r = get_string(object, "effort", &ret->effort);
     if (r == 0)
         r = get_net(object, ret);
+    if (r == 0 && json_kind(json_get(object, "user")) != JSON_NONE)
+        r = get_string(object, "user", &ret->user);
     if (r == 0)
         r = get_packages(object, ret);
     if (r == 0)
@@ -279,6 +283,7 @@ void run_order_clear(struct run_order *order)
     free(order->language);
     free(order->effort);
     free(order->net);
+    free(order->user);
     for (enum package_kind kind = 0; kind < N_PACKAGE_KINDS; kind++)
         free(order->packages[kind]);
     strings_free(order->files);

@@ -17,6 +17,7 @@
 #include "cli/run_end.h"
 #include "cli/run_order.h"
 #include "cli/run_people.h"
+#include "cli/run_user.h"
 #include "cli/view.h"
 #include "conf/certificates.h"
 #include "conf/models.h"
@@ -57,6 +58,7 @@ struct run_session {
     bool has_view;
     struct package_host package_host;
     struct package_wishes packages;
+    struct run_user user;
     struct certificates certificates; /* of a box with a network */
     struct agent_spec spec;
     struct agent_outcome outcome;
@@ -75,6 +77,9 @@ int run_network(struct run_session *session, struct gb_err *err);
 /* Packages of the command line into the order, and those of the order into the spec. */
 int run_packages_take(const struct run_args *args, struct run_order *order, struct gb_err *err);
 int run_packages_give(struct run_session *session, struct gb_err *err);
+
+/* Whose task it is into the spec, and what serves his box; before there are threads. */
+int run_user_give(struct run_session *session, struct gb_err *err);
 
 /* The limits that settings give. */
 struct budget run_limits(const struct settings *settings);

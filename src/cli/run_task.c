@@ -141,6 +141,7 @@ static int choose_peers(struct run_session *session, struct gb_err *err)
 
 int run_session_prepare(struct run_session *session, char *const *flags, struct gb_err *err)
 {
+    const char *user = session->args->user ? session->args->user : session->options.order.user;
     int r = load_settings(session, flags, err);
 
     if (r == 0)
@@ -151,7 +152,7 @@ int run_session_prepare(struct run_session *session, char *const *flags, struct 
         r = choose_peers(session, err);
     if (r == 0)
         session->box = settings_box_spec(&session->settings);
-    return r;
+    return r < 0 || !user ? r : run_user_check(&session->settings, user, err);
 }
 
 int run_session_store(struct run_session *session, struct gb_err *err)
@@ -169,6 +170,7 @@ static void session_clear(struct run_session *session)
 {
     if (session->has_view)
         view_end(&session->view);
+    run_user_end(&session->user);
     agent_outcome_clear(&session->outcome);
     journal_close(&session->journal);
     folder_close(&session->folder);
@@ -636,6 +638,8 @@ static int work(struct run_session *session, struct gb_err *err)
     r = run_network(session, err);
     if (r == 0)
         r = run_packages_give(session, err);
+    if (r == 0)
+        r = run_user_give(session, err);
     if (r < 0)
         return end_failed(session, r, err);
     open_view(session);

@@ -95,7 +95,7 @@ int spool_take(struct box *box, const char *dir, uint64_t max_bytes, const char 
     int r;
 
     if (!spool)
-        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for files of a box");
+        return gb_no_memory(err);
     spool->fd = nameless(place, err);
     if (spool->fd < 0)
         return spool->fd;

@@ -131,6 +131,19 @@ def test_a_network_is_granted_or_refused(model):
     assert told[0].refused == stream.result.network["refused"] and told[0].refused[0]["host"] == "example.org"
 
 
+def test_a_user_keeps_what_tasks_leave(model):
+    box = glovebox.Box.of_user("ada")
+    try:
+        model(scripts.answer_rules("open('notes', 'a').write('x')\nprint(open('notes').read())\n"))
+        assert [glovebox.run("note it", user="ada").answer for _ in range(2)] == ["x", "xx"]
+        alone = glovebox.run("note it")
+        assert (alone.answer, alone.user) == ("x", None)
+        with pytest.raises(glovebox.UsageError, match="--user"):
+            glovebox.run("note it", user="../x")
+    finally:
+        box.remove()
+
+
 def test_files_reach_the_task(model):
     model(scripts.answer_rules("print(open('data.txt').read())\n"))
     assert glovebox.run("read it", files={"data.txt": "seventeen"}).answer == "seventeen"

@@ -51,3 +51,20 @@ def test_a_cheat_is_tampered_there_too(run):
     rules = [rule.replace(scripts.LIBRARY, cheat) for rule in scripts.library_rules()]
     document = run(rules, "--max-attempts", "1", "--max-steps", "1", "a library for durations", code=1)
     assert document["outcome"] == "tampered" and "ended" in document["reason"], document
+
+
+def test_the_last_run_is_in_the_users_container_and_tests_are_not(run, docker, place):
+    """What an answer's program leaves the next task of the same user finds, and nobody else's."""
+    notes = scripts.answer_rules("print(open('notes').read())\nopen('notes', 'a').write('x')\n")
+    first = [rule.replace("print(open('notes').read())", "print('first')") for rule in notes]
+    try:
+        assert run(first, "--user", "ada", "note it")["answer"] == "first"
+        document = run(notes, "--user", "ada", "what was noted?")
+        assert (document["answer"], document["user"]) == ("x", "ada")
+        assert len(docker.containers()) == 1
+        run(notes, "--user", "bob", "--max-attempts", "1", "--max-steps", "1", "what was noted?", code=1)
+    finally:
+        desk = scripts.Desk(place, notes)
+        for user in ("ada", "bob"):
+            subprocess.run([str(places.binary()), "box", "rm", "--user", user], env={**desk.env, **docker.environment},
+                           check=False, timeout=60)

@@ -39,6 +39,7 @@ class RunOptions(BoxOptions, total=False):
     files: Mapping[str, Contents]
     language: str
     net: str
+    user: str
     packages: Sequence[str]
     npm: Sequence[str]
     install: bool
@@ -225,6 +226,7 @@ def run(task: str, **options: "Unpack[RunOptions]") -> TaskResult:
     files           {path in every box: contents, or a Path of this machine}
     language        that it must be written in
     net             what the program may reach when it is run at the end: "example.org:443"
+    user            whose box keeps files and packages: the program is run there at the end
     packages, npm   names with versions that every box has
     install         False: what contract and code want besides is not installed
     out, force      a directory that gets code and tests; may files there be replaced

@@ -98,6 +98,7 @@ class TaskResult:
     used_up: Optional[str] = d.key(d.optional(d.text), None)
     network: Optional[Dict[str, Any]] = d.key(d.optional(d.mapping), None)
     dependencies: Optional[Dict[str, Any]] = d.key(d.optional(d.mapping), None)
+    user: Optional[str] = d.key(d.optional(d.text), None)
     document: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
