@@ -24,6 +24,16 @@
 /* How long the glove may leave what was sent to it unread, when descriptors have to follow. */
 #define SEND_MS 10000
 
+/* Room for what a wide channel may carry, so that neither end sleeps after every frame.  The
+ * system's own maximum holds for whoever may not set it aside: slower, nothing else. */
+static void widen_socket(int fd)
+{
+    int size = WIRE_CREDIT_WIDE;
+
+    if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size)) < 0)
+        (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+}
+
 int link_new(int fd, struct link **ret, struct gb_err *err)
 {
     cleanup_close int owned = fd;
@@ -37,6 +47,7 @@ int link_new(int fd, struct link **ret, struct gb_err *err)
         free(link);
         return gb_fail(err, r, GB_BLAME_HOST, "setting up a link");
     }
+    widen_socket(fd);
     link->fd = take_fd(&owned);
     link->next_seq = 1;
     link->next_channel = 2;
@@ -127,6 +138,19 @@ int link_queue(struct link *link, uint8_t type, uint32_t channel, uint8_t flags,
     int len = msg_encode(type, channel, flags, msg, link->frame, sizeof(link->frame));
 
     return len < 0 ? len : queue_frame(link, (size_t)len);
+}
+
+int link_send_frame(struct link *link, size_t len)
+{
+    ssize_t n = 0;
+
+    if (link_queued(link) == 0)
+        n = send(link->fd, link->frame, len, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n < 0 && errno != EAGAIN && errno != EINTR)
+        return link_lose(link, -errno, "the glove has ended");
+    if (n <= 0)
+        return queue_frame(link, len);
+    return (size_t)n < len ? buf_add(&link->out, link->frame + n, len - (size_t)n) : 0;
 }
 
 static bool await_room(const struct link *link, uint64_t deadline_ns)

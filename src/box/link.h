@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct gb_err;
 struct link;
@@ -63,6 +64,10 @@ size_t link_channel_room(const struct link *link, uint32_t number);
 
 /* Queues at most link_channel_room() bytes; fin ends the channel. */
 int link_channel_send(struct link *link, uint32_t number, const void *bytes, size_t len, bool fin);
+
+/* Sends what a socket has received, once, and at most link_channel_room() bytes: the number, 0 at
+ * its end, -EAGAIN when there is nothing or no room, -errno. */
+ssize_t link_channel_feed(struct link *link, uint32_t number, int socket_fd);
 
 /* Queues a request (msg is the struct of its type with .seq unset: the first field) and gives its
  * number.  Descriptors may go with it; they stay the caller's. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "box/link_parts.h"
@@ -116,6 +117,30 @@ int link_channel_send(struct link *link, uint32_t number, const void *bytes, siz
         len -= n;
     } while (len > 0);
     return link_push(link);
+}
+
+/* Straight into the frame that is sent. */
+ssize_t link_channel_feed(struct link *link, uint32_t number, int socket_fd)
+{
+    struct wire_head head = { .type = MSG_DATA, .channel = number };
+    size_t room = link_channel_room(link, number);
+    size_t most = room < WIRE_PAYLOAD_MAX ? room : WIRE_PAYLOAD_MAX;
+    ssize_t n;
+
+    /* Nothing asked for is nothing read, and no end. */
+    if (most == 0)
+        return -EAGAIN;
+    n = recv(socket_fd, link->frame + WIRE_HEAD_SIZE, most, MSG_DONTWAIT);
+    if (n < 0)
+        return errno == EINTR ? -EAGAIN : -errno;
+    if (n == 0)
+        return 0;
+    head.size = (uint32_t)n;
+    wire_head_put(link->frame, &head);
+    channel_of(link, number)->credit_out -= (uint64_t)n;
+    /* There was room; a lost link is told by whoever waits on it. */
+    (void)link_send_frame(link, WIRE_HEAD_SIZE + (size_t)n);
+    return n;
 }
 
 static int give_credit(struct link *link, struct channel *channel)

@@ -85,6 +85,10 @@ size_t link_queued(const struct link *link);
 /* -EAGAIN when the queue is full. */
 int link_queue(struct link *link, uint8_t type, uint32_t channel, uint8_t flags, const void *msg);
 
+/* Sends the frame of len bytes that lies in link->frame, or queues what the socket does not take.
+ * -EAGAIN when the queue is full. */
+int link_send_frame(struct link *link, size_t len);
+
 /* ---- link_channel.c ------------------------------------------------------------------------- */
 
 int channel_take_data(struct link *link, const struct wire_head *head, const uint8_t *payload);

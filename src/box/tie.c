@@ -11,7 +11,10 @@
 #include "box/link.h"
 #include "wire/msg.h"
 
-#define PIECE 65536
+/* Pieces of one connection in a row, before the others and the glove get their turn; behind what is
+ * no more than a request or its answer comes nothing. */
+#define PIECES_IN_A_ROW 16
+#define PIECE_LARGE     16384
 
 static void count(const struct tie *tie, size_t len)
 {
@@ -117,23 +120,18 @@ static void end_in(struct tie *tie)
 
 static int receive(struct tie *tie)
 {
-    uint8_t piece[PIECE];
-    size_t room = link_channel_room(tie->link, tie->in);
-    ssize_t n;
+    for (int i = 0; i < PIECES_IN_A_ROW; i++) {
+        ssize_t n = link_channel_feed(tie->link, tie->in, tie->fd);
 
-    /* Nothing asked for is nothing read, and no end. */
-    if (room == 0)
-        return 0;
-    n = recv(tie->fd, piece, room < sizeof(piece) ? room : sizeof(piece), MSG_DONTWAIT);
-    if (n < 0)
-        return errno == EAGAIN || errno == EINTR ? 0 : -errno;
-    if (n == 0) {
-        end_in(tie);
-        return 0;
+        if (n == 0)
+            end_in(tie);
+        if (n <= 0)
+            return n == -EAGAIN ? 0 : (int)n;
+        tie->bytes_received += (uint64_t)n;
+        count(tie, (size_t)n);
+        if (n < PIECE_LARGE)
+            break;
     }
-    tie->bytes_received += (uint64_t)n;
-    count(tie, (size_t)n);
-    (void)link_channel_send(tie->link, tie->in, piece, (size_t)n, false);
     return 0;
 }
 

@@ -24,6 +24,9 @@
 /* Frames of one channel in a row, before the others and the host's frames get their turn. */
 #define FRAMES_IN_A_ROW 8
 
+/* Four windows: whoever has sent so much is likely to send more. */
+#define MUCH (4 * (uint64_t)WIRE_CREDIT_START)
+
 /* ---- the table ------------------------------------------------------------------------------ */
 
 struct channel *channel_find(struct channels *channels, uint32_t number)
@@ -67,6 +70,7 @@ int channel_open(struct channels *channels, uint32_t number, enum channel_way wa
         .way = way,
         .fd = -1,
         .credit = (uint64_t)WIRE_CREDIT_START,
+        .window = WIRE_CREDIT_START,
     };
     *ret = channel;
     return 0;
@@ -80,19 +84,34 @@ static void channel_free(struct channel *channel)
 
 /* ---- pipes and spills ----------------------------------------------------------------------- */
 
+static struct spill *free_of(struct spill *spills, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!spills[i].is_taken)
+            return &spills[i];
+    return NULL;
+}
+
 static struct spill *spill_take(struct channels *channels)
 {
-    for (size_t i = 0; i < SPILLS_MAX; i++) {
-        struct spill *spill = &channels->spills[i];
+    struct spill *spill = free_of(channels->spills, SPILLS_MAX);
 
-        if (spill->is_taken)
-            continue;
-        spill->is_taken = true;
-        spill->start = 0;
-        spill->len = 0;
-        return spill;
-    }
-    return NULL;
+    if (spill)
+        *spill = (struct spill){ .is_taken = true,
+                                 .size = WIRE_CREDIT_START,
+                                 .bytes = channels->spill_bytes[spill - channels->spills] };
+    return spill;
+}
+
+static struct spill *spill_take_wide(struct channels *channels)
+{
+    struct spill *spill = free_of(channels->wides, WIDES_MAX);
+
+    if (spill)
+        *spill = (struct spill){ .is_taken = true,
+                                 .size = WIRE_CREDIT_WIDE,
+                                 .bytes = channels->wide_bytes[spill - channels->wides] };
+    return spill;
 }
 
 /* Whole pages of a spill that has been used go back to the kernel. */
@@ -100,7 +119,7 @@ static void spill_release(struct spill *spill)
 {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     uintptr_t from = ((uintptr_t)spill->bytes + page - 1) & ~(page - 1);
-    uintptr_t to = ((uintptr_t)spill->bytes + sizeof(spill->bytes)) & ~(page - 1);
+    uintptr_t to = ((uintptr_t)spill->bytes + spill->size) & ~(page - 1);
 
     (void)madvise(spill->bytes + (from - (uintptr_t)spill->bytes), to - from, MADV_DONTNEED);
     spill->is_taken = false;
@@ -274,8 +293,8 @@ static int serve_out(struct channel *channel, struct link *link)
 /* The free part of the ring begins behind its last byte and may wrap. */
 static void spill_add(struct spill *spill, const uint8_t *bytes, size_t len)
 {
-    size_t at = (spill->start + spill->len) % sizeof(spill->bytes);
-    size_t first = sizeof(spill->bytes) - at < len ? sizeof(spill->bytes) - at : len;
+    size_t at = (spill->start + spill->len) % spill->size;
+    size_t first = spill->size - at < len ? spill->size - at : len;
 
     memcpy(spill->bytes + at, bytes, first);
     memcpy(spill->bytes, bytes + first, len - first);
@@ -297,7 +316,7 @@ static ssize_t write_pipe(int fd, const struct iovec *iov, int n_iov)
 
 static ssize_t spill_write(struct spill *spill, int fd)
 {
-    size_t first = sizeof(spill->bytes) - spill->start;
+    size_t first = spill->size - spill->start;
     struct iovec iov[2] = {
         { spill->bytes + spill->start, spill->len < first ? spill->len : first },
         { spill->bytes, spill->len < first ? 0 : spill->len - first },
@@ -311,7 +330,7 @@ static int pay(struct channel *channel, struct link *link)
 {
     struct msg_credit credit = { .bytes = channel->owed };
 
-    if (channel->has_fin || channel->owed < WIRE_CREDIT_START / 4)
+    if (channel->has_fin || channel->owed < channel->window / 4)
         return 0;
     channel->credit += channel->owed;
     channel->owed = 0;
@@ -347,7 +366,7 @@ static int serve_in(struct channel *channel, struct link *link)
             channel_abandon(channel);
         if (n <= 0)
             break;
-        spill->start = (spill->start + (size_t)n) % sizeof(spill->bytes);
+        spill->start = (spill->start + (size_t)n) % spill->size;
         spill->len -= (size_t)n;
         channel->owed += (uint32_t)n;
     }
@@ -385,6 +404,7 @@ int channel_take(struct channel *channel, struct link *link, const uint8_t *byte
     if (channel->way != CHANNEL_IN || channel->has_fin || len > channel->credit)
         return -EPROTO;
     channel->credit -= len;
+    channel->taken += len;
     channel->has_fin = is_last;
     if (len > 0)
         n = take_directly(channel, bytes, len);
@@ -392,6 +412,22 @@ int channel_take(struct channel *channel, struct link *link, const uint8_t *byte
     if (n < len)
         spill_add(channel->spill, bytes + n, len - n);
     return settle_in(channel, link);
+}
+
+void channel_widen(struct channels *channels, struct channel *channel)
+{
+    struct spill *wide;
+
+    if (channel->taken < MUCH || channel->window == WIRE_CREDIT_WIDE || channel->fd < 0 ||
+        channel->end != CHANNEL_SOCKET || channel->spill->len > 0 || channel->has_fin)
+        return;
+    wide = spill_take_wide(channels);
+    if (!wide)
+        return;
+    spill_release(channel->spill);
+    channel->spill = wide;
+    channel->owed += WIRE_CREDIT_WIDE - channel->window;
+    channel->window = WIRE_CREDIT_WIDE;
 }
 
 /* ---- both ----------------------------------------------------------------------------------- */

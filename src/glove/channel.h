@@ -13,13 +13,15 @@
  * IN (host to box): bytes go straight into the pipe.  What the pipe does not take waits in the
  * channel's spill, and credit comes back for bytes that are in the pipe.  So
  *
- *    credit the host has + bytes in the spill + credit owed to the host = WIRE_CREDIT_START
+ *    credit the host has + bytes in the spill + credit owed to the host = the channel's window
  *
- * and a spill of WIRE_CREDIT_START bytes cannot overflow; a host that sends more than its credit
- * breaks the protocol.  Credit is paid back in quarters of the whole: it is never all owed while
- * the host has none.  When nobody reads the pipe any more, bytes are thrown away and paid back at
- * once, so that the host comes to its FIN.  When the table is full, a channel whose FIN the host
- * still owes though nobody reads it gives way.
+ * and a spill of the window's size cannot overflow; a host that sends more than its credit breaks
+ * the protocol.  The window is WIRE_CREDIT_START.  For a connection that carries much it grows to
+ * WIRE_CREDIT_WIDE, while one of a few wide spills is free: so whoever feeds it works long before
+ * he sleeps, and the glove too.  Credit is paid back in quarters of the window: it is never all
+ * owed while the host has none.  When nobody reads the pipe any more, bytes are thrown away and
+ * paid back at once, so that the host comes to its FIN.  When the table is full, a channel whose
+ * FIN the host still owes though nobody reads it gives way.
  */
 #pragma once
 
@@ -36,6 +38,7 @@ struct link;
 #define CHANNELS_MAX 1280
 #define CONNS_MAX    256
 #define SPILLS_MAX   (72 + 2 * CONNS_MAX) /* one for each child and each connection */
+#define WIDES_MAX    8                    /* for as many connections at a time */
 
 enum channel_way {
     CHANNEL_FREE,
@@ -54,7 +57,8 @@ struct spill {
     bool is_taken;
     size_t start;
     size_t len;
-    uint8_t bytes[WIRE_CREDIT_START];
+    size_t size;
+    uint8_t *bytes;
 };
 
 struct channel {
@@ -65,7 +69,9 @@ struct channel {
     bool has_fin;
     bool is_held;    /* OUT: nothing is read yet, other bytes go first */
     uint64_t credit; /* OUT: bytes we may send.  IN: bytes the host may send */
+    uint32_t window; /* IN: WIRE_CREDIT_START or WIRE_CREDIT_WIDE */
     uint32_t owed;   /* IN: credit to be paid back */
+    uint64_t taken;  /* IN: bytes that have come so far */
     struct spill *spill;
 };
 
@@ -73,6 +79,9 @@ struct channels {
     size_t used; /* all channels in use lie below this index */
     struct channel all[CHANNELS_MAX];
     struct spill spills[SPILLS_MAX];
+    struct spill wides[WIDES_MAX];
+    uint8_t spill_bytes[SPILLS_MAX][WIRE_CREDIT_START];
+    uint8_t wide_bytes[WIDES_MAX][WIRE_CREDIT_WIDE];
 };
 
 /* Opens a channel without a pipe.  -EPROTO for a number that the host may not choose. */
@@ -112,6 +121,9 @@ void channel_abandon(struct channel *channel);
 /* DATA from the host. */
 int channel_take(struct channel *channel, struct link *link, const uint8_t *bytes, size_t len,
                  bool is_last);
+
+/* More credit for a connection that carries much, if there is a wide spill for it. */
+void channel_widen(struct channels *channels, struct channel *channel);
 
 /* CREDIT from the host. */
 int channel_credit(struct channel *channel, uint32_t bytes);

@@ -275,6 +275,7 @@ static int on_data(struct glove *glove, const struct wire_head *head, const stru
 
     if (!channel)
         return -EPROTO;
+    channel_widen(&glove->channels, channel);
     return channel_take(channel, &glove->link, data->bytes.bytes, data->bytes.size,
                         head->flags & WIRE_FLAG_FIN);
 }

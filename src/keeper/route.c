@@ -554,11 +554,13 @@ static int give_credit(struct keeper *k, const struct wire_head *head,
 {
     struct keeper_route *route = route_by_number(k, head->channel);
     struct keeper_client *c = route ? route->owner : NULL;
+    uint64_t window;
     int r;
 
     if (!c)
         return 0;
-    if (!route->is_in || credit->bytes > WIRE_CREDIT_START - route->credit)
+    window = route->ask ? WIRE_CREDIT_WIDE : WIRE_CREDIT_START;
+    if (!route->is_in || credit->bytes > window - route->credit)
         return -EPROTO;
     r = route_pass_on(k, c, head, route->theirs, credit);
     if (r == 0)

@@ -23,6 +23,9 @@
 /* Bytes of DATA that a fresh channel may carry before its receiver grants more. */
 #define WIRE_CREDIT_START 262144
 
+/* And the most that it may have granted at a time: to one that carries much. */
+#define WIRE_CREDIT_WIDE 1048576
+
 struct wire_head {
     uint32_t size;
     uint8_t type;

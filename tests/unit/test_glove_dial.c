@@ -207,6 +207,108 @@ static void a_slow_server_holds_its_own_connection_up_and_no_other(void **state)
     box_down(box);
 }
 
+static uint64_t credit_left(const struct box *box, uint64_t sent)
+{
+    return WIRE_CREDIT_START + box->credit - sent;
+}
+
+/* Numbers that tell where in the stream they stand. */
+static void fill(uint32_t *words, size_t n, uint64_t at)
+{
+    for (size_t i = 0; i < n; i++)
+        words[i] = (uint32_t)(at / sizeof(*words) + i);
+}
+
+#define WORDS (WIRE_PAYLOAD_MAX / sizeof(uint32_t))
+
+static uint64_t send_one(struct box *box, uint32_t channel, uint64_t at)
+{
+    uint32_t words[WORDS];
+
+    fill(words, WORDS, at);
+    box_send_data(box, channel, words, sizeof(words), false);
+    return at + sizeof(words);
+}
+
+static uint64_t read_one(int fd, uint64_t at)
+{
+    uint32_t words[WORDS];
+    uint32_t got[WORDS];
+
+    fill(words, WORDS, at);
+    assert_int_equal(fd_read_full(fd, got, sizeof(got)), sizeof(got));
+    assert_memory_equal(got, words, sizeof(got));
+    return at + sizeof(got);
+}
+
+static void one_that_carries_much_may_have_more_under_way(void **state)
+{
+    struct box *box = box_up();
+    uint16_t port;
+    int listener = listen_on(AF_INET, &port);
+    struct msg_dial msg = dial(box, 1, port);
+    uint64_t sent = 0;
+    uint64_t got = 0;
+    int fd;
+
+    (void)state;
+    assert_int_equal(answer_of(box, &msg), 0);
+    fd = accept_one(listener);
+    while (sent < 8 * (uint64_t)WIRE_CREDIT_START) {
+        sent = send_one(box, msg.in, sent);
+        got = read_one(fd, got);
+        box_ping(box);
+        assert_true(credit_left(box, sent) <= WIRE_CREDIT_WIDE);
+    }
+    assert_true(credit_left(box, sent) > 2 * WIRE_CREDIT_START);
+    /* Nobody reads any more: there is an end to it, and every byte of it arrives. */
+    while (credit_left(box, sent) >= WIRE_PAYLOAD_MAX) {
+        sent = send_one(box, msg.in, sent);
+        box_ping(box);
+    }
+    box_send_data(box, msg.in, "", 0, true);
+    while (got < sent)
+        got = read_one(fd, got);
+    assert_int_equal(read(fd, &got, 1), 0);
+    close(fd);
+    close(listener);
+    box_wait(box, box_stream(box, msg.out)->has_fin);
+    box_down(box);
+}
+
+/* More than there are wide spills: the last one goes on with the credit that it has. */
+static void only_a_few_at_a_time_do(void **state)
+{
+    struct box *box = box_up();
+    uint16_t port;
+    int listener = listen_on(AF_INET, &port);
+    int fds[WIDES_MAX + 1];
+    uint64_t credit = 0;
+
+    (void)state;
+    for (uint32_t i = 0; i < WIDES_MAX + 1; i++) {
+        struct msg_dial msg = { .ask = DIAL_ASK | (i + 1), .port = port, .in = 1000 + 2 * i };
+        uint64_t at = 0;
+
+        msg.out = box_stream_open(box);
+        box_send(box, MSG_DIAL, &msg);
+        assert_int_equal(answer_of(box, &msg), 0);
+        fds[i] = accept_one(listener);
+        credit = box->credit;
+        while (at < 8 * (uint64_t)WIRE_CREDIT_START) {
+            (void)send_one(box, msg.in, at);
+            at = read_one(fds[i], at);
+            box_ping(box);
+        }
+        credit = WIRE_CREDIT_START + box->credit - credit - at;
+        assert_int_equal(credit > WIRE_CREDIT_START, i < WIDES_MAX);
+    }
+    for (size_t i = 0; i < N_ELEMENTS(fds); i++)
+        close(fds[i]);
+    close(listener);
+    box_down(box);
+}
+
 static void as_many_as_there_may_be_stand_at_once(void **state)
 {
     struct box *box = box_up();
@@ -268,6 +370,8 @@ int main(void)
         cmocka_unit_test(a_host_that_hangs_up_is_noticed),
         cmocka_unit_test(a_server_that_goes_is_told_of),
         cmocka_unit_test(a_slow_server_holds_its_own_connection_up_and_no_other),
+        cmocka_unit_test(one_that_carries_much_may_have_more_under_way),
+        cmocka_unit_test(only_a_few_at_a_time_do),
         cmocka_unit_test(as_many_as_there_may_be_stand_at_once),
         cmocka_unit_test(what_makes_no_sense_ends_it),
     };
