@@ -26,14 +26,21 @@
 
 /* ---- the prompt ----------------------------------------------------------------------------- */
 
-/* At most 60 % of what the model can take in; the rest is for its answer. */
-static size_t room_for(const struct model_facts *model, unsigned halvings)
+/* At most 60 % of what the model can take in, a schema that is told in words included; the rest is
+ * for its answer. */
+static size_t room_for(const struct asking *asking, unsigned halvings)
 {
-    uint64_t room = model->context * 6 / 10 * ASK_BYTES_TOKEN;
+    const struct model_facts *model = &asking->task->models[asking->question->role];
+    uint64_t most = model->context * 6 / 10 * ASK_BYTES_TOKEN;
+    uint64_t schema = asking->schema && model->told_schema ? strlen(asking->schema) : 0;
+    uint64_t room;
 
-    room = room > PROMPT_MAX ? PROMPT_MAX : room;
-    room >>= halvings;
-    return room < PROMPT_MIN ? PROMPT_MIN : (size_t)room;
+    most = most > schema ? most - schema : 0;
+    most = most > PROMPT_MAX ? PROMPT_MAX : most;
+    room = most >> halvings;
+    if (room < PROMPT_MIN)
+        room = most < PROMPT_MIN ? most : PROMPT_MIN;
+    return (size_t)room;
 }
 
 static int split(struct asking *asking, const struct buf *text, size_t stable)
@@ -51,7 +58,6 @@ static int make_prompt(struct asking *asking, const char *wrong, unsigned halvin
                        struct gb_err *err)
 {
     const struct question *question = asking->question;
-    const struct model_facts *model = &asking->task->models[question->role];
     struct prompt_var vars[ASK_VARS_MAX + 1];
     cleanup_buf struct buf text = BUF_INIT(PROMPT_MAX);
     size_t stable = 0;
@@ -59,7 +65,7 @@ static int make_prompt(struct asking *asking, const char *wrong, unsigned halvin
 
     memcpy(vars, question->vars, question->n_vars * sizeof(vars[0]));
     vars[question->n_vars] = (struct prompt_var){ "wrong", wrong, 0 };
-    r = prompt_render(question->prompt, vars, question->n_vars + 1, room_for(model, halvings),
+    r = prompt_render(question->prompt, vars, question->n_vars + 1, room_for(asking, halvings),
                       &text, &stable, err);
     if (r < 0)
         return r;
@@ -104,19 +110,23 @@ static void account(const struct asking *asking, const struct json_value *output
     task_spend_time(task, wall_ms);
 }
 
-/* A server may have refused the temperature; the same model may play several parts. */
+/* A server may have refused temperature or schema; the same model may play several parts. */
 static void learn(const struct asking *asking, const struct json_value *output)
 {
     struct model_facts *models = asking->task->models;
     const struct model_facts *asked = &models[asking->question->role];
     bool samples;
+    bool told_schema = asked->told_schema;
 
     if (!json_bool(json_get(output, "samples"), &samples))
         return;
+    (void)json_bool(json_get(output, "told_schema"), &told_schema);
     for (size_t i = 0; i < N_ROLES; i++)
         if (strcmp(models[i].label, asked->label) == 0 &&
-            strcmp(models[i].endpoint, asked->endpoint) == 0)
+            strcmp(models[i].endpoint, asked->endpoint) == 0) {
             models[i].samples = samples;
+            models[i].told_schema = told_schema;
+        }
 }
 
 static void keep_input(const struct asking *asking, unsigned iteration)

@@ -147,6 +147,7 @@ static void put_facts(const struct asking *asking, struct json_writer *w,
         json_put_null(w, "micro_dollars");
     json_put_u64(w, "wall_ms", wall_ms);
     json_put_bool(w, "samples", model_samples(model));
+    json_put_bool(w, "told_schema", !model_holds_schema(model));
 }
 
 static int output_text(const struct asking *asking, const struct model_answer *answer,

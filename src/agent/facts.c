@@ -23,12 +23,30 @@
 
 /* ---- models --------------------------------------------------------------------------------- */
 
+/* One model may play several parts: it is asked once. */
+static int learn_contexts(const struct agent_spec *spec, struct gb_err *err)
+{
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < N_ROLES; i++) {
+        bool is_known = false;
+
+        for (size_t k = 0; k < i; k++)
+            is_known = is_known || spec->models[k] == spec->models[i];
+        if (!is_known)
+            r = model_learn_context(spec->models[i], spec->cancel_fd, err);
+    }
+    return r;
+}
+
 static int models_text(void *user, struct buf *ret, struct gb_err *err)
 {
     const struct task *task = user;
     struct json_writer w;
+    int r = learn_contexts(task->spec, err);
 
-    (void)err;
+    if (r < 0)
+        return r;
     json_writer_init(&w, ret, false);
     json_array_begin(&w, NULL);
     for (size_t i = 0; i < N_ROLES; i++) {
@@ -39,6 +57,7 @@ static int models_text(void *user, struct buf *ret, struct gb_err *err)
         json_put_str(&w, "endpoint", model_endpoint(model));
         json_put_u64(&w, "context", model_context(model));
         json_put_bool(&w, "samples", model_samples(model));
+        json_put_bool(&w, "told_schema", !model_holds_schema(model));
         json_object_end(&w);
     }
     json_array_end(&w);
@@ -65,12 +84,15 @@ static int take_models(struct task *task, struct gb_err *err)
     for (size_t i = 0; i < N_ROLES; i++) {
         const struct json_value *item = json_at(list, i);
         struct model_facts *facts = &task->models[i];
-        const struct model *now = task->spec->models[i]; /* a resumed task may have another */
+        struct model *now = task->spec->models[i]; /* a resumed task may have another */
 
         facts->label = now ? strdup(model_label(now)) : copy_of(json_get(item, "label"));
         facts->endpoint = now ? strdup(model_endpoint(now)) : copy_of(json_get(item, "endpoint"));
         (void)json_u64(json_get(item, "context"), &facts->context);
         (void)json_bool(json_get(item, "samples"), &facts->samples);
+        (void)json_bool(json_get(item, "told_schema"), &facts->told_schema);
+        if (now)
+            model_set_context(now, facts->context);
         if (!facts->label || !facts->endpoint)
             return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for the models' names");
     }

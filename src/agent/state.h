@@ -29,6 +29,7 @@ struct model_facts {
     char *endpoint;
     uint64_t context; /* tokens */
     bool samples;     /* takes a temperature: as it was known after its last answer */
+    bool told_schema; /* in words, as a part of the prompt; known in the same way */
 };
 
 #define STATE_TEXT_MAX  (1 << 20)

@@ -5,6 +5,7 @@
  * for a few seconds at most; what is not set up is asked only where it would be on this machine.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -20,12 +21,12 @@
 #include "conf/secrets.h"
 #include "conf/settings.h"
 #include "json/writer.h"
+#include "model/headers.h"
 #include "model/listing.h"
 #include "model/wire.h"
 #include "net/http.h"
 
 #define TEXT_MAX      (4 << 20)
-#define HEADER_MAX    20000
 #define PROVIDERS_MAX 32
 #define NAMES_SHOWN   4
 #define CONNECT_MS    2000
@@ -39,6 +40,7 @@ struct models_args {
 static const struct opt options[] = {
     { OPT_KEY, .key = KEY_MODEL },
     { OPT_KEY, .key = KEY_BASE_URL },
+    { OPT_KEY, .key = KEY_CONTEXT },
     { OPT_FLAG, "json", 0, AT(is_json), NULL, "one JSON document with every name" },
     { OPT_KEY, .key = KEY_COLOR },
     OPT_HELP_ROW,
@@ -80,8 +82,9 @@ struct report {
     struct row rows[PROVIDERS_MAX];
     size_t n_rows;
     struct models models;
-    struct gb_err err;         /* why no task could be worked on */
-    struct search_spec search; /* server NULL: there is none */
+    uint64_t contexts[N_MODELS_ROLES]; /* tokens; 0: not known */
+    struct gb_err err;                 /* why no task could be worked on */
+    struct search_spec search;         /* server NULL: there is none */
 };
 
 static void report_clear(struct report *report)
@@ -98,29 +101,22 @@ static int get_listing(struct http_client *client, struct row *row)
     const struct model_spec *spec = &row->choice.spec;
     const struct wire *wire = wire_of(row->provider);
     cleanup_buf struct buf url = BUF_INIT(PROVIDER_URL_MAX + 64);
-    cleanup_buf struct buf key = BUF_INIT(HEADER_MAX);
-    const char *headers[3] = { 0 };
+    cleanup_headers struct headers headers = { 0 };
     struct listing_request request = {
-        .headers = headers,
         .ca_file = spec->ca_file,
         .proxy = spec->proxy,
         .connect_ms = CONNECT_MS,
         .total_ms = TOTAL_MS,
         .cancel_fd = -1,
     };
-    size_t n = 0;
+    int r = headers_make(row->provider, spec, &headers, &row->err);
 
     (void)buf_printf(&url, "%s%s", row->choice.base_url, wire->list_path);
-    if (spec->key)
-        (void)buf_printf(&key, "%s%s",
-                         spec->key_is_token ? "Authorization: Bearer " : wire->key_header,
-                         spec->key);
-    if (buf_error(&url) || buf_error(&key))
+    if (r < 0)
+        return r;
+    if (buf_error(&url))
         return gb_no_memory(&row->err);
-    if (key.len)
-        headers[n++] = key.data;
-    if (wire->header)
-        headers[n++] = wire->header;
+    request.headers = headers.lines;
     request.url = url.data;
     return listing_get(client, &request, &row->listing, &row->err);
 }
@@ -151,6 +147,35 @@ static void look_at(const struct models_input *input, struct http_client *client
         row->state = STATE_UNSET;
 }
 
+static bool is_same(const struct model_choice *one, const struct model_choice *other)
+{
+    const char *name = one->spec.name ? one->spec.name : "";
+
+    return strcmp(one->spec.provider, other->spec.provider) == 0 &&
+           strcmp(one->base_url, other->base_url) == 0 &&
+           one->spec.context == other->spec.context &&
+           strcmp(name, other->spec.name ? other->spec.name : "") == 0;
+}
+
+/* How much each role's model takes in, as a task would learn it. */
+static void learn_contexts(struct report *report)
+{
+    const struct model_choice *roles = report->models.roles;
+
+    for (enum models_role role = 0; report->err.code == 0 && role < N_MODELS_ROLES; role++) {
+        cleanup_model struct model *model = NULL;
+
+        if (role > 0 && is_same(&roles[role], &roles[role - 1])) {
+            report->contexts[role] = report->contexts[role - 1];
+            continue;
+        }
+        if (model_open(&roles[role].spec, &model, NULL) < 0)
+            continue;
+        (void)model_learn_context(model, -1, NULL);
+        report->contexts[role] = model_context(model);
+    }
+}
+
 static int look(const struct models_input *input, struct report *report, struct gb_err *err)
 {
     cleanup_with(http_client_free) struct http_client *client = NULL;
@@ -164,6 +189,8 @@ static int look(const struct models_input *input, struct report *report, struct 
     }
     if (r == 0)
         (void)models_choose(input, &report->models, &report->err);
+    if (r == 0)
+        learn_contexts(report);
     return r;
 }
 
@@ -210,6 +237,11 @@ static void json_row(struct json_writer *w, const struct row *row)
     for (size_t i = 0; i < row->listing.n; i++)
         json_put_str(w, NULL, row->listing.names[i]);
     json_array_end(w);
+    json_object_begin(w, "contexts");
+    for (size_t i = 0; i < row->listing.n; i++)
+        if (row->listing.contexts[i] > 0)
+            json_put_u64(w, row->listing.names[i], row->listing.contexts[i]);
+    json_object_end(w);
     json_object_end(w);
 }
 
@@ -224,6 +256,8 @@ static void json_roles(struct json_writer *w, const struct report *report)
         json_put_str(w, "model", asked_name(report, choice));
         json_put_str(w, "base_url", or_null(choice->base_url));
         json_put_str(w, "why", choice->why);
+        if (report->contexts[role])
+            json_put_u64(w, "context", report->contexts[role]);
         json_object_end(w);
     }
     json_object_end(w);
@@ -299,9 +333,9 @@ static void put_row(struct buf *ret, const struct term *term, const struct row *
     (void)buf_printf(ret, "%s\n", term_off(term));
 }
 
-static void put_choice(struct buf *ret, const struct report *report,
-                       const struct model_choice *choice)
+static void put_choice(struct buf *ret, const struct report *report, enum models_role role)
 {
+    const struct model_choice *choice = &report->models.roles[role];
     const char *name = asked_name(report, choice);
 
     (void)buf_printf(ret, "%s/", choice->spec.provider);
@@ -313,16 +347,10 @@ static void put_choice(struct buf *ret, const struct report *report,
     }
     (void)buf_puts(ret, " (");
     (void)term_filter_line(choice->why, strlen(choice->why), ret);
-    (void)buf_puts(ret, ")\n");
-}
-
-static bool is_same(const struct model_choice *one, const struct model_choice *other)
-{
-    const char *name = one->spec.name ? one->spec.name : "";
-
-    return strcmp(one->spec.provider, other->spec.provider) == 0 &&
-           strcmp(one->base_url, other->base_url) == 0 &&
-           strcmp(name, other->spec.name ? other->spec.name : "") == 0;
+    (void)buf_putc(ret, ')');
+    if (report->contexts[role])
+        (void)buf_printf(ret, ", with a context of %" PRIu64 " tokens", report->contexts[role]);
+    (void)buf_putc(ret, '\n');
 }
 
 static void put_roles(struct buf *ret, const struct report *report)
@@ -332,13 +360,13 @@ static void put_roles(struct buf *ret, const struct report *report)
     if (is_same(&roles[MODELS_ORCHESTRATOR], &roles[MODELS_CODER]) &&
         is_same(&roles[MODELS_ORCHESTRATOR], &roles[MODELS_TESTER])) {
         (void)buf_puts(ret, "A task would ask ");
-        put_choice(ret, report, &roles[MODELS_ORCHESTRATOR]);
+        put_choice(ret, report, MODELS_ORCHESTRATOR);
         return;
     }
     (void)buf_puts(ret, "A task would ask\n");
     for (enum models_role role = 0; role < N_MODELS_ROLES; role++) {
         (void)buf_printf(ret, "  as %-13s ", models_role_name(role));
-        put_choice(ret, report, &roles[role]);
+        put_choice(ret, report, role);
     }
 }
 
@@ -365,7 +393,15 @@ static void report_text(const struct report *report, const struct term *term, st
         (void)buf_printf(ret, "It would search with %s.\n", report->search.server->name);
 }
 
-/* All names of one provider, as --model takes them. */
+static void put_name(struct buf *ret, const struct row *row, size_t i)
+{
+    (void)buf_printf(ret, "%s/%s", row->provider->name, row->listing.names[i]);
+    if (row->listing.contexts[i] > 0)
+        (void)buf_printf(ret, "\t%" PRIu64 " tokens", row->listing.contexts[i]);
+    (void)buf_putc(ret, '\n');
+}
+
+/* All names of one provider, as --model takes them; behind a tab what the server tells of them. */
 static int print_names(const struct row *row, struct gb_err *err)
 {
     cleanup_buf struct buf text = BUF_INIT(TEXT_MAX);
@@ -380,7 +416,7 @@ static int print_names(const struct row *row, struct gb_err *err)
         return gb_wrap(err, row->err.code, "%s", row->provider->name);
     }
     for (size_t i = 0; i < row->listing.n; i++)
-        (void)buf_printf(&text, "%s/%s\n", row->provider->name, row->listing.names[i]);
+        put_name(&text, row, i);
     return text.len ? command_print(&text, err) : 0;
 }
 

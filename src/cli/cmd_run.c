@@ -51,6 +51,7 @@ static const struct opt options[] = {
     { OPT_TEXT, "resume_from", 0, AT(run.resume_from), "DIR", "go on with the task of a folder" },
     { OPT_KEY, .key = KEY_MODEL },
     { OPT_KEY, .key = KEY_BASE_URL },
+    { OPT_KEY, .key = KEY_CONTEXT },
     { OPT_KEY, .key = KEY_EFFORT },
     { OPT_KEY, .key = KEY_CANDIDATES },
     { OPT_KEY, .key = KEY_ASK },

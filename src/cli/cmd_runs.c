@@ -558,6 +558,7 @@ static const struct opt answer_options[] = {
     { OPT_FLAG, "jsonl", 0, AT(is_jsonl), NULL, "one JSON event a line on stdout as it happens" },
     { OPT_KEY, .key = KEY_MODEL },
     { OPT_KEY, .key = KEY_BASE_URL },
+    { OPT_KEY, .key = KEY_CONTEXT },
     { OPT_KEY, .key = KEY_COLOR },
     OPT_HELP_ROW,
     { 0 },

@@ -56,7 +56,8 @@ static bool is_same(const char *a, const char *b)
 static bool is_same_model(const struct model_choice *a, const struct model_choice *b)
 {
     return is_same(a->spec.provider, b->spec.provider) && is_same(a->spec.name, b->spec.name) &&
-           is_same(a->base_url, b->base_url) && is_same(a->spec.key, b->spec.key);
+           is_same(a->base_url, b->base_url) && is_same(a->spec.key, b->spec.key) &&
+           a->spec.context == b->spec.context;
 }
 
 static int open_models(struct run_session *session, struct gb_err *err)

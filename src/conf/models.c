@@ -23,10 +23,11 @@
 static const struct {
     const char *name;
     enum key_id key;
+    enum key_id context;
 } roles[N_MODELS_ROLES] = {
-    [MODELS_ORCHESTRATOR] = { "orchestrator", KEY_MODEL_ORCHESTRATOR },
-    [MODELS_CODER] = { "coder", KEY_MODEL_CODER },
-    [MODELS_TESTER] = { "tester", KEY_MODEL_TESTER },
+    [MODELS_ORCHESTRATOR] = { "orchestrator", KEY_MODEL_ORCHESTRATOR, KEY_CONTEXT_ORCHESTRATOR },
+    [MODELS_CODER] = { "coder", KEY_MODEL_CODER, KEY_CONTEXT_CODER },
+    [MODELS_TESTER] = { "tester", KEY_MODEL_TESTER, KEY_CONTEXT_TESTER },
 };
 
 /* What is worked out once for all roles. */
@@ -91,17 +92,21 @@ static struct address find_address(const struct chooser *c, const struct provide
 }
 
 /* An address that a project's file names is asked with that file's own key or with none. */
+static const struct variable *get_for(const struct chooser *c, const struct address *address,
+                                      const char *name)
+{
+    if (!address->origin.is_untrusted)
+        return secrets_get(c->input->secrets, name);
+    return address->origin.kind == ORIGIN_DOTENV ? secrets_get_dotenv(c->input->secrets, name)
+                                                 : NULL;
+}
+
 static const struct variable *find_key(const struct chooser *c, const struct provider *provider,
                                        const struct address *address, struct model_choice *choice)
 {
-    const struct secrets *secrets = c->input->secrets;
-
     for (size_t i = 0; i < PROVIDER_KEYS_MAX && provider->key_env[i]; i++) {
         const char *name = provider->key_env[i];
-        const struct variable *key = !address->origin.is_untrusted ? secrets_get(secrets, name)
-                                     : address->origin.kind == ORIGIN_DOTENV
-                                         ? secrets_get_dotenv(secrets, name)
-                                         : NULL;
+        const struct variable *key = get_for(c, address, name);
 
         if (!key)
             continue;
@@ -111,6 +116,19 @@ static const struct variable *find_key(const struct chooser *c, const struct pro
         return key;
     }
     return NULL;
+}
+
+/* Who pays: as little as the key does it go where a project's file says. */
+static void find_extra(const struct chooser *c, const struct provider *provider,
+                       const struct address *address, struct model_choice *choice)
+{
+    const struct provider_header *header;
+
+    for (size_t i = 0; (header = provider_header_at(provider, i)); i++) {
+        const struct variable *value = get_for(c, address, header->env);
+
+        choice->spec.extra[i] = value ? value->value : NULL;
+    }
 }
 
 static int refuse_address(const struct chooser *c, const struct address *address,
@@ -137,6 +155,7 @@ static int settle(const struct chooser *c, const struct provider *provider,
     if (r < 0)
         return gb_wrap(c->err, r, "%.150s", choice->url_from);
     key = find_key(c, provider, &address, choice);
+    find_extra(c, provider, &address, choice);
     if (address.origin.is_untrusted && !key && !url_is_here(choice->base_url))
         return refuse_address(c, &address, choice);
     if (address.text)
@@ -272,10 +291,8 @@ static int settle_role(const struct chooser *c, const struct provider *provider,
         return gb_fail(c->err, -EINVAL, GB_BLAME_CALLER,
                        "%.100s: where is %s to be asked?\nremedy: say --base-url URL or set %s",
                        choice->why, provider->name, provider->base_env);
-    if (local->provider == provider && strcmp(local->base_url, choice->base_url) == 0) {
+    if (local->provider == provider && strcmp(local->base_url, choice->base_url) == 0)
         choice->spec.name = choice->spec.name ? choice->spec.name : local->model;
-        choice->spec.context = local->context;
-    }
     return check_key(c, provider, choice);
 }
 
@@ -341,14 +358,14 @@ static int choose_role(struct chooser *c, enum key_id id, struct model_choice *c
 }
 
 /* What was said in a stronger layer counts; in the same one, what was said of the role. */
-static enum key_id key_of_role(const struct chooser *c, enum models_role role)
+static enum key_id stronger(const struct chooser *c, enum key_id own_key, enum key_id all_key)
 {
-    const struct setting *own = setting_of(c, roles[role].key);
-    const struct setting *all = setting_of(c, KEY_MODEL);
+    const struct setting *own = setting_of(c, own_key);
+    const struct setting *all = setting_of(c, all_key);
+    bool has_own = own->value.text || own->value.number;
+    bool has_all = all->value.text || all->value.number;
 
-    if (!own->value.text || (all->value.text && all->origin.kind > own->origin.kind))
-        return KEY_MODEL;
-    return roles[role].key;
+    return !has_own || (has_all && all->origin.kind > own->origin.kind) ? all_key : own_key;
 }
 
 /* A table that is named and cannot be read is an error: a limit of money would not hold. */
@@ -376,8 +393,12 @@ int models_choose(const struct models_input *input, struct models *models, struc
     if (r == 0)
         r = read_prices(&c);
     for (enum models_role role = 0; r == 0 && role < N_MODELS_ROLES; role++) {
-        r = choose_role(&c, key_of_role(&c, role), &models->roles[role]);
-        models->roles[role].spec.prices = models->prices;
+        struct model_spec *spec = &models->roles[role].spec;
+        enum key_id context = stronger(&c, roles[role].context, KEY_CONTEXT);
+
+        r = choose_role(&c, stronger(&c, roles[role].key, KEY_MODEL), &models->roles[role]);
+        spec->context = setting_of(&c, context)->value.number;
+        spec->prices = models->prices;
     }
     return r;
 }

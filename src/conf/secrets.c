@@ -129,7 +129,7 @@ static int find_outside(const struct finder *f, const char *name, bool is_key, b
         r = read_secret(f, &variable);
     else
         return 0;
-    return r < 0 ? r : add(f, &variable);
+    return r == 0 && variable.value ? add(f, &variable) : r;
 }
 
 static int find_in_dotenv(const struct finder *f, const char *name, bool is_key, bool is_hidden)
@@ -164,19 +164,29 @@ static int find(const struct finder *f, const char *name, bool is_key)
     return r < 0 ? r : find_in_dotenv(f, name, is_key, is_named);
 }
 
+static int find_provider(const struct finder *f, const struct provider *provider)
+{
+    const struct provider_header *header;
+    int r = find(f, provider->base_env, false);
+
+    for (size_t k = 0; r == 0 && k < PROVIDER_KEYS_MAX; k++)
+        r = find(f, provider->key_env[k], true);
+    for (size_t k = 0; r == 0 && (header = provider_header_at(provider, k)); k++)
+        r = find(f, header->env, true);
+    return r;
+}
+
 int secrets_load(const struct settings *settings, char *const *env, struct secrets **ret,
                  struct gb_err *err)
 {
     cleanup_secrets struct secrets *secrets = calloc(1, sizeof(*secrets));
     const struct finder f = { secrets, settings, env, err };
-    int r = secrets ? 0 : gb_no_memory(err);
+    int r = 0;
 
-    for (size_t i = 0; r == 0 && provider_at(i); i++) {
-        for (size_t k = 0; r == 0 && k < PROVIDER_KEYS_MAX; k++)
-            r = find(&f, provider_at(i)->key_env[k], true);
-        if (r == 0)
-            r = find(&f, provider_at(i)->base_env, false);
-    }
+    if (!secrets)
+        return gb_no_memory(err);
+    for (size_t i = 0; r == 0 && provider_at(i); i++)
+        r = find_provider(&f, provider_at(i));
     for (size_t i = 0; r == 0 && search_server_at(i); i++) {
         r = find(&f, search_server_at(i)->key_env, true);
         if (r == 0)

@@ -13,6 +13,7 @@
 #include "base/num.h"
 #include "base/path.h"
 #include "box/walls.h"
+#include "model/window.h"
 
 #define TEXT_MAX  4096
 #define MODEL_MAX 512
@@ -168,6 +169,11 @@ static int parse_count(const struct parse *p)
 static int parse_uid(const struct parse *p)
 {
     return num_parse_u64(p->text, UID_MIN, UID_MAX, &p->ret->number);
+}
+
+static int parse_tokens(const struct parse *p)
+{
+    return num_parse_u64(p->text, WINDOW_MIN, WINDOW_MAX, &p->ret->number);
 }
 
 static int format_number(const struct value *value, struct buf *ret)
@@ -500,6 +506,8 @@ static const struct kind kinds[N_VALUE_KINDS] = {
     [VALUE_MILLI] = { "decimal", "a number above 0", ", such as 2 or 0.5", parse_milli,
                       format_milli },
     [VALUE_UID] = { "user id", "a user id from 65536 to 4294836224", "", parse_uid, format_number },
+    [VALUE_TOKENS] = { "tokens", "a whole number from 1024 to 100000000", ", such as 32768",
+                       parse_tokens, format_number },
     [VALUE_WALLS] = { "walls", "all, none, or names with commas", "", parse_walls, format_walls },
     [VALUE_BACKEND] = { "backend", "native, docker or disabled", "", parse_backend,
                         format_backend },

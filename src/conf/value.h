@@ -19,6 +19,7 @@ enum value_kind {
     VALUE_DURATION, /* number: milliseconds */
     VALUE_MILLI,    /* number: thousandths */
     VALUE_UID,      /* number */
+    VALUE_TOKENS,   /* number */
     VALUE_WALLS,    /* number: wall_set */
     VALUE_BACKEND,  /* number: enum backend_choice */
     VALUE_COLOR,    /* number: enum color_mode */

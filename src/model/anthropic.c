@@ -36,6 +36,59 @@ static void put_system(struct json_writer *w, const char *text)
     json_array_end(w);
 }
 
+static void put_use(struct json_writer *w, const struct model_call *call)
+{
+    json_object_begin(w, NULL);
+    json_put_str(w, "type", "tool_use");
+    json_put_str(w, "id", call->id);
+    json_put_str(w, "name", call->name);
+    wire_put_arguments(w, "input", call);
+    json_object_end(w);
+}
+
+static void put_result(struct json_writer *w, const struct model_message *message)
+{
+    json_object_begin(w, NULL);
+    json_put_str(w, "type", "tool_result");
+    json_put_str(w, "tool_use_id", message->call->id);
+    json_put_str(w, "content", message->text);
+    if (message->is_error)
+        json_put_bool(w, "is_error", true);
+    json_object_end(w);
+}
+
+/* An empty text block is refused. */
+static void put_text(struct json_writer *w, const char *text)
+{
+    if (!text[0])
+        return;
+    json_object_begin(w, NULL);
+    json_put_str(w, "type", "text");
+    json_put_str(w, "text", text);
+    json_object_end(w);
+}
+
+/* All results of a turn are one message, the user's. */
+static size_t put_turn(struct json_writer *w, const struct model_message *messages, size_t n)
+{
+    bool is_result = messages->role == MODEL_TOOL;
+    size_t taken = 1;
+
+    json_object_begin(w, NULL);
+    json_put_str(w, "role", is_result ? "user" : "assistant");
+    json_array_begin(w, "content");
+    if (!is_result)
+        put_text(w, messages->text);
+    for (size_t i = 0; i < messages->n_calls; i++)
+        put_use(w, &messages->calls[i]);
+    if (is_result)
+        for (taken = 0; taken < n && messages[taken].role == MODEL_TOOL; taken++)
+            put_result(w, &messages[taken]);
+    json_array_end(w);
+    json_object_end(w);
+    return taken;
+}
+
 static int put_messages(struct json_writer *w, const struct wire_ask *ask, unsigned sent)
 {
     cleanup_buf struct buf system = BUF_INIT(WIRE_BODY_MAX);
@@ -46,7 +99,7 @@ static int put_messages(struct json_writer *w, const struct wire_ask *ask, unsig
     if (system.len > 0)
         put_system(w, system.data);
     json_array_begin(w, "messages");
-    wire_put_turns(w, ask, sent);
+    wire_put_turns(w, ask, sent, put_turn);
     json_array_end(w);
     return 0;
 }

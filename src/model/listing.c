@@ -55,11 +55,9 @@ static int add_name(struct listing *listing, const struct json_value *model)
     listing->names[listing->n] = strdup(name);
     if (!listing->names[listing->n])
         return -ENOMEM;
-    if (!listing->usual && !strcasestr(name, "embed")) {
+    if (!listing->usual && !strcasestr(name, "embed"))
         listing->usual = listing->names[listing->n];
-        listing->context = context_of(model);
-    }
-    listing->n++;
+    listing->contexts[listing->n++] = context_of(model);
     return 0;
 }
 
@@ -78,7 +76,8 @@ int listing_read(const char *text, size_t len, struct listing *ret, struct gb_er
     if (json_kind(models) != JSON_ARRAY)
         return gb_fail(err, -EPROTO, GB_BLAME_PEER, "not a list of models");
     ret->names = calloc(LISTING_MAX + 1, sizeof(*ret->names));
-    r = ret->names ? 0 : -ENOMEM;
+    ret->contexts = calloc(LISTING_MAX, sizeof(*ret->contexts));
+    r = ret->names && ret->contexts ? 0 : -ENOMEM;
     for (size_t i = 0; r == 0 && i < json_count(models) && ret->n < LISTING_MAX; i++)
         r = add_name(ret, json_at(models, i));
     if (r < 0) {
@@ -93,7 +92,16 @@ void listing_clear(struct listing *listing)
     for (size_t i = 0; listing->names && i < listing->n; i++)
         free(listing->names[i]);
     free(listing->names);
+    free(listing->contexts);
     *listing = (struct listing){ 0 };
+}
+
+uint64_t listing_context(const struct listing *listing, const char *name)
+{
+    for (size_t i = 0; i < listing->n; i++)
+        if (strcmp(listing->names[i], name) == 0)
+            return listing->contexts[i];
+    return 0;
 }
 
 /* ---- asking --------------------------------------------------------------------------------- */

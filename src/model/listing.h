@@ -21,8 +21,8 @@ struct listing_request {
 struct listing {
     char **names; /* NULL-terminated; in the server's order */
     size_t n;
-    const char *usual; /* the first that does more than make embeddings; NULL: there is none */
-    uint64_t context;  /* its tokens, where the server tells; 0 */
+    const char *usual;  /* the first that does more than make embeddings; NULL: there is none */
+    uint64_t *contexts; /* tokens of each, where the server tells; 0 */
 };
 
 #define LISTING_MAX      1000 /* names; more are left out */
@@ -35,6 +35,9 @@ int listing_read(const char *text, size_t len, struct listing *ret, struct gb_er
 int listing_get(struct http_client *client, const struct listing_request *request,
                 struct listing *ret, struct gb_err *err);
 void listing_clear(struct listing *listing);
+
+/* Tokens of the model of that name; 0: it is not in the list, or the server does not tell. */
+uint64_t listing_context(const struct listing *listing, const char *name);
 
 /* "a, b, c": the names most like the wanted one, cut to size. */
 void listing_nearest(const struct listing *listing, const char *wanted, char *text, size_t size);

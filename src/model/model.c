@@ -76,9 +76,24 @@ uint64_t model_context(const struct model *model)
     return model->context;
 }
 
+int model_learn_context(struct model *model, int cancel_fd, struct gb_err *err)
+{
+    return model->ops->learn ? model->ops->learn(model, cancel_fd, err) : 0;
+}
+
+void model_set_context(struct model *model, uint64_t context)
+{
+    model->context = context;
+}
+
 bool model_samples(const struct model *model)
 {
     return model->ops->samples(model);
+}
+
+bool model_holds_schema(const struct model *model)
+{
+    return !model->ops->holds_schema || model->ops->holds_schema(model);
 }
 
 int model_list(struct model *model, char ***ret, struct gb_err *err)

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
+#include "model/providers.h"
 
 struct gb_err;
 struct model;
@@ -21,11 +22,24 @@ enum model_role {
     MODEL_SYSTEM,
     MODEL_USER,
     MODEL_ASSISTANT,
+    MODEL_TOOL, /* what a call gave; right behind the assistant's message that made it */
+};
+
+struct model_call {
+    char *id;
+    char *name;
+    char *arguments; /* JSON text as it came; may be anything */
 };
 
 struct model_message {
     enum model_role role;
     const char *text;
+    /* An assistant's: what it called, as its answer had it. */
+    const struct model_call *calls;
+    size_t n_calls;
+    /* A tool's: which call this is the result of, and whether it failed. */
+    const struct model_call *call;
+    bool is_error;
 };
 
 struct model_tool {
@@ -41,8 +55,8 @@ struct model_request {
      * asking.  The caller checks it all the same. */
     const char *schema_name;
     const char *schema; /* NULL: free text */
-    /* Offered; calls come back in the answer.  Their results have no place in a request: whoever
-     * wants a model to go on from them says them in a message of the next one. */
+    /* Offered; calls come back in the answer.  To go on from them the next request has that answer
+     * and a message of MODEL_TOOL for each call. */
     const struct model_tool *tools;
     size_t n_tools;
     double temperature;   /* negative: the server's default; left out where a wire takes none */
@@ -78,12 +92,6 @@ struct model_usage {
 
 #define MODEL_TOKENS_MAX 1000000000000ULL
 
-struct model_call {
-    char *id;
-    char *name;
-    char *arguments; /* JSON text as it came; may be anything */
-};
-
 struct model_answer {
     char *text;      /* never NULL on success */
     char *reasoning; /* NULL: none */
@@ -105,9 +113,10 @@ struct model_spec {
     const char *base_url; /* NULL: the provider's */
     const char *key;      /* NULL: none */
     bool key_is_token;    /* Anthropic: goes out as a bearer token (provider_choice) */
+    const char *extra[PROVIDER_HEADERS_MAX]; /* values of provider_header_at(); NULL: not sent */
     const char *ca_file;
     const char *proxy;
-    uint64_t context;                 /* tokens that fit in; 0: the provider's usual */
+    uint64_t context;                 /* tokens that fit in, at most; 0: what is known of it */
     const struct price_table *prices; /* the user's; outlives the model.  NULL: none */
 };
 
@@ -122,11 +131,25 @@ void model_close(struct model **model);
 const char *model_label(const struct model *model);
 const char *model_endpoint(const struct model *model);
 const char *model_name(const struct model *model); /* as asked for */
-uint64_t model_context(const struct model *model); /* tokens */
+
+/* Tokens that prompt and answer together may have: what was said when it was opened, else what is
+ * known of a model of that name (model/window.h). */
+uint64_t model_context(const struct model *model);
+
+/* Asks the server for it, where it tells: never more than was said.  A server that does not answer
+ * changes nothing.  -ECANCELED. */
+int model_learn_context(struct model *model, int cancel_fd, struct gb_err *err);
+
+/* As it was learnt before: a task that goes on does not ask again. */
+void model_set_context(struct model *model, uint64_t context);
 
 /* Does it take a temperature, as far as is known?  A server's refusal is learnt from: ask again
  * after an answer. */
 bool model_samples(const struct model *model);
+
+/* Does it make JSON of a schema by its own means?  Else the schema is a part of the prompt.  The
+ * same holds of refusals. */
+bool model_holds_schema(const struct model *model);
 
 /* The caller owes model_answer_clear() in any case; it starts as { 0 }.  The error says what to do;
  * its code is one of

@@ -20,6 +20,38 @@
 
 /* ---- requests ------------------------------------------------------------------------------- */
 
+static void put_calls(struct json_writer *w, const struct model_message *message)
+{
+    json_array_begin(w, "tool_calls");
+    for (size_t i = 0; i < message->n_calls; i++) {
+        json_object_begin(w, NULL);
+        json_put_str(w, "id", message->calls[i].id);
+        json_put_str(w, "type", "function");
+        json_object_begin(w, "function");
+        json_put_str(w, "name", message->calls[i].name);
+        json_put_str(w, "arguments", message->calls[i].arguments);
+        json_object_end(w);
+        json_object_end(w);
+    }
+    json_array_end(w);
+}
+
+static size_t put_turn(struct json_writer *w, const struct model_message *messages, size_t n)
+{
+    bool is_result = messages->role == MODEL_TOOL;
+
+    (void)n;
+    json_object_begin(w, NULL);
+    json_put_str(w, "role", is_result ? "tool" : "assistant");
+    json_put_str(w, "content", messages->text);
+    if (is_result)
+        json_put_str(w, "tool_call_id", messages->call->id);
+    else
+        put_calls(w, messages);
+    json_object_end(w);
+    return 1;
+}
+
 static int put_messages(struct json_writer *w, const struct wire_ask *ask, unsigned sent)
 {
     cleanup_buf struct buf system = BUF_INIT(WIRE_BODY_MAX);
@@ -30,27 +62,9 @@ static int put_messages(struct json_writer *w, const struct wire_ask *ask, unsig
     json_array_begin(w, "messages");
     if (system.len > 0)
         wire_put_message(w, "system", system.data);
-    wire_put_turns(w, ask, sent);
+    wire_put_turns(w, ask, sent, put_turn);
     json_array_end(w);
     return 0;
-}
-
-static void put_tools(struct json_writer *w, const struct model_request *request)
-{
-    if (request->n_tools == 0)
-        return;
-    json_array_begin(w, "tools");
-    for (size_t i = 0; i < request->n_tools; i++) {
-        json_object_begin(w, NULL);
-        json_put_str(w, "type", "function");
-        json_object_begin(w, "function");
-        json_put_str(w, "name", request->tools[i].name);
-        json_put_str(w, "description", request->tools[i].description);
-        json_put_raw(w, "parameters", request->tools[i].schema);
-        json_object_end(w);
-        json_object_end(w);
-    }
-    json_array_end(w);
 }
 
 static void put_format(struct json_writer *w, const struct model_request *request, unsigned sent)
@@ -100,7 +114,7 @@ static int openai_body(const struct wire_ask *ask, struct buf *ret, struct gb_er
     r = put_messages(&w, ask, sent);
     if (r < 0)
         return wire_no_body(r, err);
-    put_tools(&w, ask->request);
+    wire_put_functions(&w, ask->request);
     put_format(&w, ask->request, sent);
     put_params(&w, ask->request, sent);
     json_put_bool(&w, "stream", true);

@@ -35,6 +35,9 @@ struct model_ops {
      * next call. */
     void (*place)(struct model *model, const struct fault *fault, struct fault_place *ret);
     bool (*samples)(const struct model *model);
+    bool (*holds_schema)(const struct model *model); /* NULL: yes */
+    /* model_learn_context(); NULL: there is nobody to ask. */
+    int (*learn)(struct model *model, int cancel_fd, struct gb_err *err);
     int (*list)(struct model *model, char ***ret, struct gb_err *err);
     void (*close)(struct model *model);
 };
@@ -49,6 +52,7 @@ struct model {
     char *label;
     char *endpoint;
     uint64_t context;
+    uint64_t said_context;            /* the user's word; 0: none */
     const struct price_table *prices; /* NULL: none */
     bool may_think;                   /* reasoning may stand in the text (assemble.h) */
     void *state;

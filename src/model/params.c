@@ -22,6 +22,7 @@ static const struct {
     { PARAM_EFFORT, "reasoning_effort" },
     { PARAM_EFFORT, "effort" },
     { PARAM_EFFORT, "thinking" },
+    { PARAM_EFFORT, "think" },
     { PARAM_USAGE_OPTION, "stream_options" },
     { PARAM_USAGE_OPTION, "include_usage" },
     { PARAM_SCHEMA, "json_schema" },
@@ -29,6 +30,7 @@ static const struct {
     { PARAM_EFFORT, "output_config.effort" },
     { PARAM_SCHEMA, "output_config" },
     { PARAM_SCHEMA, "output_format" },
+    { PARAM_SCHEMA, "format" },
     { PARAM_SCHEMA, "schema" },
     { PARAM_SCHEMA, "grammar" },
     { PARAM_SCHEMA, "structured" },
@@ -57,7 +59,9 @@ unsigned params_unknown(const struct provider *provider)
         if (!(provider->flags & rows[i].flag))
             unknown |= rows[i].param;
     if (provider->wire == PROVIDER_ANTHROPIC)
-        unknown |= PARAM_JSON_MODE | PARAM_NEW_MAX;
+        unknown |= PARAM_JSON_MODE;
+    if (provider->wire != PROVIDER_OPENAI)
+        unknown |= PARAM_NEW_MAX;
     return unknown;
 }
 

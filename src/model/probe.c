@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/err.h"
+#include "model/headers.h"
 #include "model/listing.h"
+#include "model/model.h"
 #include "model/wire.h"
 #include "net/http.h"
 
@@ -21,12 +22,12 @@ static int ask(struct http_client *client, const struct provider_choice *choice,
                struct model_local *ret)
 {
     const struct wire *wire = wire_of(choice->provider);
-    cleanup_buf struct buf auth = BUF_INIT(8192);
-    const char *headers[] = { NULL, NULL };
+    const struct model_spec spec = { .key = choice->key, .key_is_token = choice->key_is_token };
+    cleanup_headers struct headers headers = { 0 };
     char url[PROVIDER_URL_MAX + 64];
     const struct listing_request request = {
         .url = url,
-        .headers = headers,
+        .headers = headers.lines,
         .connect_ms = CONNECT_MS,
         .total_ms = TOTAL_MS,
         .cancel_fd = -1,
@@ -37,12 +38,10 @@ static int ask(struct http_client *client, const struct provider_choice *choice,
     if (provider_base_url(choice->provider, choice->base_url, ret->base_url, NULL) < 0)
         return 0;
     (void)snprintf(url, sizeof(url), "%s%s", ret->base_url, wire->list_path);
-    if (choice->key && buf_printf(&auth, "%s%s", wire->key_header, choice->key) == 0)
-        headers[0] = auth.data;
-    if (listing_get(client, &request, &listing, NULL) < 0)
+    if (headers_make(choice->provider, &spec, &headers, NULL) < 0 ||
+        listing_get(client, &request, &listing, NULL) < 0)
         return 0;
     ret->provider = choice->provider;
-    ret->context = listing.context;
     ret->model = listing.usual ? strdup(listing.usual) : NULL;
     r = listing.usual && !ret->model ? -ENOMEM : listing.usual != NULL;
     listing_clear(&listing);

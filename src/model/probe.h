@@ -3,7 +3,6 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "base/cleanup.h"
 #include "model/providers.h"
@@ -13,8 +12,7 @@ struct gb_err;
 struct model_local {
     const struct provider *provider;
     char base_url[PROVIDER_URL_MAX];
-    char *model;      /* the first that it offers */
-    uint64_t context; /* its tokens, where the server tells; 0 */
+    char *model; /* the first that it offers */
 };
 
 /* Asks at the usual addresses (or where the variables say) which models there are, in the order of

@@ -20,6 +20,7 @@ enum {
     THINK_TAGS = PROVIDER_THINK_TAGS,
     KEYLESS = PROVIDER_KEYLESS,
     LOCAL = PROVIDER_LOCAL,
+    TELLS = PROVIDER_TELLS,
 };
 
 static const struct provider providers[] = {
@@ -45,6 +46,22 @@ const struct provider *provider_by_name(const char *name)
 const struct provider *provider_at(size_t n)
 {
     return n < N_ELEMENTS(providers) ? &providers[n] : NULL;
+}
+
+const struct provider_header *provider_header_at(const struct provider *provider, size_t n)
+{
+    static const struct {
+        const char *provider;
+        struct provider_header header;
+    } rows[] = {
+        { "openai", { "OPENAI_ORG_ID", "OpenAI-Organization" } },
+        { "openai", { "OPENAI_PROJECT_ID", "OpenAI-Project" } },
+    };
+
+    for (size_t i = 0; i < N_ELEMENTS(rows); i++)
+        if (strcmp(rows[i].provider, provider->name) == 0 && n-- == 0)
+            return &rows[i].header;
+    return NULL;
 }
 
 /* ---- choosing ------------------------------------------------------------------------------- */
@@ -146,7 +163,7 @@ static void put_short_authority(const struct provider *provider, const char *tex
                    host < len ? text + host : own_port);
 }
 
-/* What of a path is the API's: OpenAI's wire has its /v1 in the base URL, Anthropic's has not. */
+/* What of a path is the API's: OpenAI's wire has its /v1 in the base URL, the others have not. */
 static void settle_path(const struct provider *provider, bool has_path,
                         char url[static PROVIDER_URL_MAX])
 {
@@ -154,9 +171,9 @@ static void settle_path(const struct provider *provider, bool has_path,
 
     while (len > 0 && url[len - 1] == '/')
         url[--len] = '\0';
-    if (provider->wire == PROVIDER_ANTHROPIC && len > 3 && strcmp(url + len - 3, "/v1") == 0)
+    if (provider->wire != PROVIDER_OPENAI && len > 3 && strcmp(url + len - 3, "/v1") == 0)
         url[len - 3] = '\0';
-    else if (provider->flags & PROVIDER_LOCAL && !has_path)
+    else if (provider->wire == PROVIDER_OPENAI && provider->flags & PROVIDER_LOCAL && !has_path)
         (void)snprintf(url + len, PROVIDER_URL_MAX - len, "/v1");
 }
 

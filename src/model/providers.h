@@ -15,6 +15,7 @@ struct gb_err;
 enum provider_wire {
     PROVIDER_OPENAI,
     PROVIDER_ANTHROPIC,
+    PROVIDER_OLLAMA,
 };
 
 enum provider_flags {
@@ -27,9 +28,17 @@ enum provider_flags {
     PROVIDER_THINK_TAGS = 1 << 6,   /* reasoning may stand in <think> before the text */
     PROVIDER_KEYLESS = 1 << 7,      /* works without a key */
     PROVIDER_LOCAL = 1 << 8, /* on this machine as a rule; costs nothing; names are its own */
+    PROVIDER_TELLS = 1 << 9, /* says how many tokens a model takes in (model/window.h) */
 };
 
-#define PROVIDER_KEYS_MAX 2
+#define PROVIDER_KEYS_MAX    2
+#define PROVIDER_HEADERS_MAX 2
+
+/* What goes out with the key: the account that is to pay, and the like. */
+struct provider_header {
+    const char *env;
+    const char *name; /* of the header */
+};
 
 struct provider {
     const char *name;
@@ -39,12 +48,15 @@ struct provider {
     const char *base_env;
     const char *base_url; /* NULL: must be given */
     const char *model;    /* unless named; NULL: the first that the server lists */
-    uint64_t context;     /* tokens */
+    uint64_t context;     /* tokens, of a model of which nothing is known */
     const char *remedy;   /* for an error: it cannot be reached */
 };
 
 const struct provider *provider_by_name(const char *name); /* NULL */
 const struct provider *provider_at(size_t n);              /* NULL behind the last */
+
+/* NULL behind the last; there are at most PROVIDER_HEADERS_MAX. */
+const struct provider_header *provider_header_at(const struct provider *provider, size_t n);
 
 /* The value of a variable; NULL or "" when it is not set. */
 typedef const char *(*provider_lookup)(void *user, const char *name);

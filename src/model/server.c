@@ -13,14 +13,16 @@
 #include "json/value.h"
 #include "model/assemble.h"
 #include "model/fault.h"
+#include "model/headers.h"
 #include "model/listing.h"
 #include "model/ops.h"
 #include "model/params.h"
 #include "model/providers.h"
 #include "model/retry.h"
+#include "model/stream.h"
+#include "model/window.h"
 #include "model/wire.h"
 #include "net/http.h"
-#include "net/sse.h"
 
 /* A model may think for minutes before its first word; one on this machine reads slowly, too. */
 #define IDLE_MS       300000
@@ -28,7 +30,6 @@
 #define TOTAL_MS      3600000
 #define LIST_MS       10000
 #define STREAM_MAX    (64 << 20) /* bytes of one answer, with all that is around its text */
-#define KEY_MAX       4096
 #define OFFERS_MAX    180
 
 struct server {
@@ -36,7 +37,7 @@ struct server {
     struct http_client *client;
     char base[PROVIDER_URL_MAX];
     char *key;
-    char *auth; /* the header with the key; NULL: none */
+    struct headers headers;
     char *ca_file;
     char *proxy;
     unsigned left_out; /* params.h: what it does not know, by its row or by its own word */
@@ -44,23 +45,6 @@ struct server {
 };
 
 /* ---- requests ------------------------------------------------------------------------------- */
-
-#define HEADERS_MAX 5
-static void fill_headers(const struct server *server, bool is_chat,
-                         const char *headers[static HEADERS_MAX])
-{
-    size_t n = 0;
-
-    if (is_chat) {
-        headers[n++] = "Content-Type: application/json";
-        headers[n++] = "Accept: text/event-stream";
-    }
-    if (server->wire->header)
-        headers[n++] = server->wire->header;
-    if (server->auth)
-        headers[n++] = server->auth;
-    headers[n] = NULL;
-}
 
 /* Milliseconds until the deadline, at most so many. */
 static uint64_t left_ms(uint64_t deadline_ns, uint64_t most_ms)
@@ -73,51 +57,6 @@ static uint64_t left_ms(uint64_t deadline_ns, uint64_t most_ms)
         return 0;
     now = (deadline_ns - now + NS_PER_MS - 1) / NS_PER_MS;
     return now < most_ms ? now : most_ms;
-}
-
-/* What comes: events, or (from a server that knows no streams) one JSON object. */
-struct stream {
-    const struct wire *wire;
-    struct assembly *assembly;
-    struct sse sse;
-    struct buf whole;
-    bool is_begun;
-    bool is_whole;
-    size_t n_events;
-};
-
-static int on_event(void *user, const struct sse_event *event)
-{
-    struct stream *stream = user;
-
-    stream->n_events++;
-    return event->len > 0 ? stream->wire->event(stream->assembly, event->data, event->len) : 0;
-}
-
-static int on_data(void *user, const char *bytes, size_t len)
-{
-    struct stream *stream = user;
-
-    for (size_t i = 0; !stream->is_begun && i < len; i++)
-        if (!strchr(" \t\r\n", bytes[i])) {
-            stream->is_begun = true;
-            stream->is_whole = bytes[i] == '{';
-        }
-    return stream->is_whole ? buf_add(&stream->whole, bytes, len)
-                            : sse_feed(&stream->sse, bytes, len);
-}
-
-static int end_stream(struct stream *stream)
-{
-    int r = stream->is_whole
-                ? stream->wire->event(stream->assembly, stream->whole.data, stream->whole.len)
-                : sse_end(&stream->sse);
-
-    if (r < 0)
-        return r;
-    if (!stream->is_whole && stream->n_events == 0 && stream->is_begun)
-        return assembly_fail(stream->assembly, FAULT_ADDRESS, "what came is no answer of a model");
-    return assembly_finish(stream->assembly);
 }
 
 /* ---- what went wrong ------------------------------------------------------------------------ */
@@ -206,7 +145,7 @@ static int receive(struct model *model, const struct http_request *http, struct 
     int r = http_do(server->client, http, &answer, &cause);
 
     if (r == 0 && answer.status / 100 == 2)
-        r = end_stream(stream);
+        r = stream_end(stream);
     else if (r == 0 && !take_failed_generation(&answer, stream->assembly))
         return status_fault(fault, &answer);
     else if (r == 0)
@@ -233,22 +172,22 @@ static int send_ask(struct model *model, const struct model_ask *ask, struct ass
         .request = request,
         .partial = ask->partial,
         .left_out = server->left_out,
+        .context = model->context,
     };
     cleanup_buf struct buf body = BUF_INIT(WIRE_BODY_MAX);
-    struct stream stream = { server->wire, assembly, .whole = BUF_INIT(WIRE_EVENT_MAX) };
-    const char *headers[HEADERS_MAX];
+    struct stream stream;
     char url[PROVIDER_URL_MAX + 64];
     struct gb_err cause = { 0 };
     struct http_request http = {
         .url = url,
-        .headers = headers,
+        .headers = server->headers.lines,
         .ca_file = server->ca_file,
         .proxy = server->proxy,
         .idle_ms = model->provider->flags & PROVIDER_LOCAL ? IDLE_LOCAL_MS : IDLE_MS,
         .total_ms = left_ms(request->deadline_ns, TOTAL_MS),
         .answer_max = STREAM_MAX,
         .cancel_fd = request->cancel_fd,
-        .data = on_data,
+        .data = stream_feed,
         .user = &stream,
     };
     int r;
@@ -262,12 +201,10 @@ static int send_ask(struct model *model, const struct model_ask *ask, struct ass
     http.body = body.data;
     http.body_len = body.len;
     (void)snprintf(url, sizeof(url), "%s%s", server->base, server->wire->chat_path);
-    fill_headers(server, true, headers);
-    sse_init(&stream.sse, WIRE_EVENT_MAX, on_event, &stream);
+    stream_init(&stream, server->wire, assembly);
     (*ask->requests)++;
     r = receive(model, &http, &stream, request->deadline_ns, fault);
-    sse_clear(&stream.sse);
-    buf_clear(&stream.whole);
+    stream_clear(&stream);
     return r;
 }
 
@@ -294,11 +231,10 @@ static int server_ask(struct model *model, const struct model_ask *ask, struct a
 
 static int get_listing(const struct server *server, struct listing *ret, struct gb_err *err)
 {
-    const char *headers[HEADERS_MAX];
     char url[PROVIDER_URL_MAX + 64];
     const struct listing_request request = {
         .url = url,
-        .headers = headers,
+        .headers = server->headers.lines,
         .ca_file = server->ca_file,
         .proxy = server->proxy,
         .total_ms = LIST_MS,
@@ -306,7 +242,6 @@ static int get_listing(const struct server *server, struct listing *ret, struct 
     };
 
     (void)snprintf(url, sizeof(url), "%s%s", server->base, server->wire->list_path);
-    fill_headers(server, false, headers);
     return listing_get(server->client, &request, ret, err);
 }
 
@@ -317,7 +252,8 @@ static int server_list(struct model *model, char ***ret, struct gb_err *err)
 
     if (r < 0)
         return gb_wrap(err, r, "%s", model->label);
-    *ret = listing.names;
+    *ret = take_ptr(listing.names);
+    listing_clear(&listing);
     return 0;
 }
 
@@ -337,6 +273,27 @@ static void server_place(struct model *model, const struct fault *fault, struct 
     listing_clear(&listing);
 }
 
+static int server_learn(struct model *model, int cancel_fd, struct gb_err *err)
+{
+    struct server *server = model->state;
+    const struct window_place place = {
+        .provider = model->provider,
+        .base_url = server->base,
+        .model = model->name,
+        .said = model->said_context,
+        .headers = server->headers.lines,
+        .ca_file = server->ca_file,
+        .proxy = server->proxy,
+        .cancel_fd = cancel_fd,
+    };
+    uint64_t told = 0;
+    int r = window_ask(server->client, &place, &told, err);
+
+    if (r > 0)
+        model->context = told;
+    return r < 0 ? r : 0;
+}
+
 static bool server_samples(const struct model *model)
 {
     const struct server *server = model->state;
@@ -344,45 +301,26 @@ static bool server_samples(const struct model *model)
     return !(server->left_out & PARAM_TEMPERATURE);
 }
 
-/* ---- life ----------------------------------------------------------------------------------- */
-
-/* A line break in a key would begin a header of its own. */
-static int check_key(const struct provider *provider, const char *key, struct gb_err *err)
+static bool server_holds_schema(const struct model *model)
 {
-    if (strlen(key) > KEY_MAX)
-        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "the key for %s is too long", provider->name);
-    for (; *key; key++)
-        if ((unsigned char)*key <= ' ' || (unsigned char)*key >= 0x7f)
-            return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
-                           "the key for %s holds a blank, a line break or what no key holds",
-                           provider->name);
-    return 0;
+    const struct server *server = model->state;
+
+    return !(server->left_out & PARAM_SCHEMA);
 }
+
+/* ---- life ----------------------------------------------------------------------------------- */
 
 static int set_key(struct server *server, const struct provider *provider,
                    const struct model_spec *spec, struct gb_err *err)
 {
     bool has_key = spec->key && spec->key[0];
-    bool is_bearer = spec->key_is_token;
-    int r;
 
     if (!has_key && !spec->base_url && !(provider->flags & PROVIDER_KEYLESS))
         return gb_fail(err, -ENOKEY, GB_BLAME_CALLER, "no key for %s" GB_REMEDY "set %s",
                        provider->name, provider->key_env[0]);
-    if (!has_key)
-        return 0;
-    r = check_key(provider, spec->key, err);
-    if (r < 0)
-        return r;
-    server->key = strdup(spec->key);
-    if (!server->key)
+    if (has_key && !(server->key = strdup(spec->key)))
         return gb_no_memory(err);
-    if (asprintf(&server->auth, "%s%s",
-                 is_bearer ? "Authorization: Bearer " : server->wire->key_header, spec->key) < 0) {
-        server->auth = NULL;
-        return gb_no_memory(err);
-    }
-    return 0;
+    return headers_make(provider, spec, &server->headers, err);
 }
 
 static int copy(char **to, const char *text)
@@ -422,8 +360,6 @@ static int settle_name(struct model *model, const struct model_spec *spec, struc
     if (r < 0)
         return no_listing(model, r, err);
     r = copy(&model->name, listing.usual) < 0 ? gb_no_memory(err) : 0;
-    if (listing.context && !spec->context)
-        model->context = listing.context;
     listing_clear(&listing);
     if (r == 0 && !model->name)
         return gb_fail(err, -ENOENT, GB_BLAME_HOST, "%s has no model", model->provider->name);
@@ -454,7 +390,8 @@ static int server_open(struct model *model, const struct model_spec *spec, struc
     server->wire = wire_of(provider);
     server->left_out = params_unknown(provider);
     model->may_think = provider->flags & PROVIDER_THINK_TAGS;
-    model->context = spec->context ? spec->context : provider->context;
+    model->context = spec->context;
+    model->said_context = spec->context;
     r = provider_base_url(provider, spec->base_url, server->base, err);
     if (r == 0)
         r = set_key(server, provider, spec, err);
@@ -466,14 +403,9 @@ static int server_open(struct model *model, const struct model_spec *spec, struc
         r = http_client_new(&server->client, err);
     if (r == 0)
         r = settle_name(model, spec, err);
+    if (r == 0 && !model->context)
+        model->context = window_known(provider, model->name);
     return r == 0 ? settle_label(model, err) : r;
-}
-
-static void wipe(char *secret)
-{
-    if (secret)
-        explicit_bzero(secret, strlen(secret));
-    free(secret);
 }
 
 static void server_close(struct model *model)
@@ -483,8 +415,10 @@ static void server_close(struct model *model)
     if (!server)
         return;
     http_client_free(&server->client);
-    wipe(server->key);
-    wipe(server->auth);
+    if (server->key)
+        explicit_bzero(server->key, strlen(server->key));
+    free(server->key);
+    headers_clear(&server->headers);
     free(server->ca_file);
     free(server->proxy);
     free(server);
@@ -496,6 +430,8 @@ const struct model_ops model_server = {
     .ask = server_ask,
     .place = server_place,
     .samples = server_samples,
+    .holds_schema = server_holds_schema,
+    .learn = server_learn,
     .list = server_list,
     .close = server_close,
 };

@@ -25,6 +25,7 @@ const struct wire *wire_of(const struct provider *provider)
     static const struct wire *const wires[] = {
         [PROVIDER_OPENAI] = &wire_openai,
         [PROVIDER_ANTHROPIC] = &wire_anthropic,
+        [PROVIDER_OLLAMA] = &wire_ollama,
     };
 
     return wires[provider->wire];
@@ -60,18 +61,51 @@ void wire_put_message(struct json_writer *w, const char *role, const char *text)
     json_object_end(w);
 }
 
-void wire_put_turns(struct json_writer *w, const struct wire_ask *ask, unsigned sent)
+void wire_put_turns(struct json_writer *w, const struct wire_ask *ask, unsigned sent,
+                    wire_turn put_turn)
 {
-    for (size_t i = 0; i < ask->request->n_messages; i++) {
-        const struct model_message *message = &ask->request->messages[i];
+    const struct model_request *request = ask->request;
+    size_t n;
 
-        if (message->role != MODEL_SYSTEM)
+    for (size_t i = 0; i < request->n_messages; i += n) {
+        const struct model_message *message = &request->messages[i];
+
+        n = 1;
+        if (message->role == MODEL_TOOL || message->n_calls > 0)
+            n = put_turn(w, message, request->n_messages - i);
+        else if (message->role != MODEL_SYSTEM)
             wire_put_message(w, message->role == MODEL_USER ? "user" : "assistant", message->text);
     }
     if (ask->partial)
         wire_put_message(w, "assistant", ask->partial);
     if (ask->partial && !(sent & PARAM_PREFILL))
         wire_put_message(w, "user", go_on);
+}
+
+void wire_put_arguments(struct json_writer *w, const char *key, const struct model_call *call)
+{
+    cleanup_json struct json_value *json = NULL;
+
+    (void)json_value_parse(call->arguments, strlen(call->arguments), WIRE_EVENT_MAX, &json, NULL);
+    json_put_raw(w, key, json_kind(json) == JSON_OBJECT ? call->arguments : "{}");
+}
+
+void wire_put_functions(struct json_writer *w, const struct model_request *request)
+{
+    if (request->n_tools == 0)
+        return;
+    json_array_begin(w, "tools");
+    for (size_t i = 0; i < request->n_tools; i++) {
+        json_object_begin(w, NULL);
+        json_put_str(w, "type", "function");
+        json_object_begin(w, "function");
+        json_put_str(w, "name", request->tools[i].name);
+        json_put_str(w, "description", request->tools[i].description);
+        json_put_raw(w, "parameters", request->tools[i].schema);
+        json_object_end(w);
+        json_object_end(w);
+    }
+    json_array_end(w);
 }
 
 int wire_no_body(int code, struct gb_err *err)

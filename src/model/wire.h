@@ -8,12 +8,15 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct assembly;
 struct buf;
 struct gb_err;
 struct json_value;
 struct json_writer;
+struct model_call;
+struct model_message;
 struct model_request;
 struct provider;
 
@@ -23,6 +26,7 @@ struct wire_ask {
     const struct model_request *request;
     const char *partial; /* the answer so far, which was cut; NULL: a fresh question */
     unsigned left_out;   /* params.h */
+    uint64_t context;    /* tokens that are to fit in, for a server that can be told */
 };
 
 struct wire {
@@ -30,6 +34,7 @@ struct wire {
     const char *list_path;
     const char *key_header; /* what stands before an API key; a token always goes as a bearer */
     const char *header;     /* one more; NULL */
+    bool is_lines;          /* events are lines of JSON; else those of an event stream */
 
     /* Appends the request's JSON. */
     int (*body)(const struct wire_ask *ask, struct buf *ret, struct gb_err *err);
@@ -40,6 +45,7 @@ struct wire {
 
 extern const struct wire wire_openai;
 extern const struct wire wire_anthropic;
+extern const struct wire wire_ollama;
 
 const struct wire *wire_of(const struct provider *provider);
 
@@ -52,10 +58,21 @@ const struct wire *wire_of(const struct provider *provider);
  * one system message, at the beginning.  Empty when there is nothing to say. */
 int wire_system(const struct wire_ask *ask, unsigned sent, struct buf *ret);
 
+/* A message with calls, or the results of calls, as the wire has them.  Those of n that make one
+ * turn are written; how many. */
+typedef size_t (*wire_turn)(struct json_writer *w, const struct model_message *messages, size_t n);
+
 /* Inside an array: {"role", "content"} for everything but the system's messages, and for a cut
  * answer what asks for its rest. */
 void wire_put_message(struct json_writer *w, const char *role, const char *text);
-void wire_put_turns(struct json_writer *w, const struct wire_ask *ask, unsigned sent);
+void wire_put_turns(struct json_writer *w, const struct wire_ask *ask, unsigned sent,
+                    wire_turn put_turn);
+
+/* A call's arguments as an object: what a model wrote may be no JSON at all, and is {} then. */
+void wire_put_arguments(struct json_writer *w, const char *key, const struct model_call *call);
+
+/* "tools" of OpenAI's shape, which others have taken over. */
+void wire_put_functions(struct json_writer *w, const struct model_request *request);
 
 /* The body could not be written: no memory, or longer than anybody reads. */
 int wire_no_body(int code, struct gb_err *err);

@@ -78,7 +78,7 @@ def test_a_server_that_answers_is_listed_with_its_models(place):
         row = document["providers"]["openai"]
         assert row == {"name": "openai", "state": "ready", "base_url": url,
                        "base_url_from": "OPENAI_BASE_URL", "key_from": "OPENAI_API_KEY",
-                       "error": None, "models": ["one", "org/two"]}
+                       "error": None, "models": ["one", "org/two"], "contexts": {}}
         assert seen[0][0] == "/v1/models"
         role = document["roles"]["coder"]
         assert role["provider"] == "openai" and role["base_url"] == url
@@ -237,7 +237,7 @@ def test_a_hostile_dotenv_cannot_copy_the_environment_into_a_request(place):
             "LLAMA_API_KEY_FILE=/etc/passwd\n" f"LLAMACPP_BASE_URL={url}\n")
         report(place, OPENAI_API_KEY=MINE, OPENAI_BASE_URL=url, GLOVEBOX_MODEL="vllm/x")
         theirs = [request for request in seen if request[1].get("Authorization") != f"Bearer {MINE}"]
-        assert len(theirs) == 3
+        assert len(theirs) == 4  # each once, and the model that a task would ask
         assert all(MINE not in str(request) and "root:" not in str(request) for request in theirs)
 
 

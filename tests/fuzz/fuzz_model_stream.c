@@ -5,7 +5,7 @@
  * second reading every event is parsed in full (model/repeat.h).  Both end alike and make the same
  * answer: text and reasoning that are UTF-8 without NULs and
  * what the sink was told, no more calls and tokens than allowed.  The same bytes are read as the
- * body of an error and as a list of models, too. */
+ * body of an error, as a list of models and as what Ollama tells of a model, too. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -13,18 +13,28 @@
 #include "json/utf8.h"
 #include "model/assemble.h"
 #include "model/listing.h"
+#include "model/stream.h"
+#include "model/window.h"
 #include "model/wire.h"
 #include "must.h"
-#include "net/sse.h"
 
 struct reading {
-    const struct wire *wire;
     struct assembly assembly;
     struct buf told;
     struct buf thought;
-    bool is_plain; /* no event is compared with the one before */
     int r;
 };
+
+static const struct wire *const wires[] = { &wire_openai, &wire_anthropic, &wire_openai,
+                                            &wire_ollama };
+static const struct wire *real; /* of plain_event() */
+
+/* No event is compared with the one before. */
+static int plain_event(struct assembly *assembly, const char *data, size_t len)
+{
+    repeat_clear(&assembly->repeat);
+    return real->event(assembly, data, len);
+}
 
 static void on_text(void *user, const char *bytes, size_t len)
 {
@@ -42,37 +52,27 @@ static void on_reasoning(void *user, const char *bytes, size_t len)
     must(buf_add(&reading->thought, bytes, len) == 0);
 }
 
-static int on_event(void *user, const struct sse_event *event)
-{
-    struct reading *reading = user;
-
-    if (reading->is_plain)
-        repeat_clear(&reading->assembly.repeat);
-    return reading->wire->event(&reading->assembly, event->data, event->len);
-}
-
 static void read_stream(struct reading *reading, uint8_t how, const char *bytes, size_t len,
                         size_t piece)
 {
     const struct assembly_sink sink = { on_text, on_reasoning, reading };
-    struct sse sse;
+    struct wire wire = *(real = wires[how & 3]);
+    struct stream stream;
     int r = 0;
 
+    if (piece < len)
+        wire.event = plain_event;
     *reading = (struct reading){
-        .wire = how & 1 ? &wire_anthropic : &wire_openai,
         .told = BUF_INIT(ASSEMBLY_TEXT_MAX),
         .thought = BUF_INIT(ASSEMBLY_TEXT_MAX),
-        .is_plain = piece < len,
     };
     assembly_init(&reading->assembly, &sink, how & 2);
-    sse_init(&sse, WIRE_EVENT_MAX, on_event, reading);
+    stream_init(&stream, &wire, &reading->assembly);
     for (size_t at = 0; at < len && r == 0; at += piece)
-        r = sse_feed(&sse, bytes + at, len - at < piece ? len - at : piece);
+        r = stream_feed(&stream, bytes + at, len - at < piece ? len - at : piece);
     if (r == 0)
-        r = sse_end(&sse);
-    sse_clear(&sse);
-    if (r == 0)
-        r = assembly_finish(&reading->assembly);
+        r = stream_end(&stream);
+    stream_clear(&stream);
     reading->r = r;
 }
 
@@ -128,6 +128,7 @@ static void check_other_readings(int status, const char *bytes, size_t len)
     if (listing_read(bytes, len, &listing, NULL) == 0)
         must(listing.n <= LISTING_MAX && !listing.names[listing.n]);
     listing_clear(&listing);
+    must(window_of_show(bytes, len, 0, 8192) <= WINDOW_MAX);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -4,7 +4,8 @@
  * usage: model_driver PLAN        (a file of JSON)
  *
  *    {"spec": {"provider", "name", "base_url", "key", "key_is_token", "context"},
- *     "requests": [{"messages": [{"role", "text"}], "schema_name", "schema": {}, "tools":
+ *     "requests": [{"messages": [{"role", "text", "calls": [{"id", "name", "arguments"}],
+ *                                 "is_error"}], "schema_name", "schema": {}, "tools":
  *                   [{"name", "description", "schema": {}}], "temperature", "seed", "max_tokens",
  *                   "effort", "timeout_ms", "may_cancel", "cannot_forget", "is_quiet"}, {"list":
  * true}]}
@@ -236,7 +237,7 @@ static char *json_of(const struct json_value *object, const char *key)
 
 static enum model_role role_of(const char *name)
 {
-    static const char *const roles[] = { "system", "user", "assistant" };
+    static const char *const roles[] = { "system", "user", "assistant", "tool" };
 
     for (size_t i = 0; name && i < N_ELEMENTS(roles); i++)
         if (strcmp(name, roles[i]) == 0)
@@ -248,6 +249,7 @@ static enum model_role role_of(const char *name)
 struct question {
     struct model_request request;
     struct model_message messages[MESSAGES_MAX];
+    struct model_call calls[MESSAGES_MAX][TOOLS_MAX];
     struct model_tool tools[TOOLS_MAX];
     char *schema;
     char *tool_schemas[TOOLS_MAX];
@@ -258,6 +260,30 @@ static void question_clear(struct question *q)
     free(q->schema);
     for (size_t i = 0; i < TOOLS_MAX; i++)
         free(q->tool_schemas[i]);
+}
+
+/* An assistant's calls, or the one that a tool's result is of.  The strings stay the plan's. */
+static void read_calls(const struct json_value *json, struct model_call *calls,
+                       struct model_message *message)
+{
+    const struct json_value *list = json_get(json, "calls");
+
+    if (json_count(list) > TOOLS_MAX)
+        bad_plan("too many calls");
+    for (size_t i = 0; i < json_count(list); i++)
+        calls[i] = (struct model_call){
+            /* A request does not change what it is given. */
+            .id = (char *)(uintptr_t)text_of(json_at(list, i), "id"),
+            .name = (char *)(uintptr_t)text_of(json_at(list, i), "name"),
+            .arguments = (char *)(uintptr_t)text_of(json_at(list, i), "arguments"),
+        };
+    if (message->role == MODEL_TOOL) {
+        message->call = calls;
+        message->is_error = is_set(json, "is_error");
+        return;
+    }
+    message->calls = calls;
+    message->n_calls = json_count(list);
 }
 
 static void read_lists(const struct json_value *json, struct question *q)
@@ -272,6 +298,7 @@ static void read_lists(const struct json_value *json, struct question *q)
         const char *text = text_of(message, "text");
 
         q->messages[i] = (struct model_message){ role_of(text_of(message, "role")), text ?: "" };
+        read_calls(message, q->calls[i], &q->messages[i]);
     }
     for (size_t i = 0; i < json_count(tools); i++) {
         const struct json_value *tool = json_at(tools, i);

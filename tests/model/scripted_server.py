@@ -121,6 +121,8 @@ class Server:
     def __init__(self, answers):
         self.answers = list(answers)
         self.visits = []
+        self.facts = {}  # what is answered at a path, whenever it is asked; no visit
+        self.asked = []  # paths of the facts, as they were asked
         self.connections = 0
         self.hung_up = threading.Event()  # a visitor left while it was answered
         self.open = set()
@@ -148,6 +150,10 @@ class Server:
         with connection, connection.makefile("rb") as stream, contextlib.suppress(Leave, OSError):
             while True:
                 visit = Visit(connection, *_read_request(stream))
+                if visit.path in self.facts:
+                    self.asked.append(visit.path)
+                    refuse(200, self.facts[visit.path])(visit)
+                    continue
                 with self.lock:
                     say = self.answers[min(len(self.visits), len(self.answers) - 1)]
                     self.visits.append(visit)

@@ -100,6 +100,7 @@ def test_a_paid_server_elsewhere_is_not_taken_for_a_free_one(place):
     name that stands for the server here is resolved nowhere but in this test's proxy."""
     with servers.serving(*[say(CONTRACT), say(PROGRAM)] * 3) as server:
         words = ["--base-url", "http://paid.example/v1", "--model", "openai-compatible/some", "6 times 7"]
+        server.facts = {"http://paid.example/v1/models": {"data": []}, "/v1/models": {"data": []}}
         proxy = {"http_proxy": server.url.removesuffix("/v1")}
         unknown = run(place, server, *words, code=0, prices=None, **proxy)
         priced = run(place, server, *words, code=0, prices="openai-compatible/* 1 1 1\n", **proxy)

@@ -93,6 +93,82 @@ def test_a_torn_stream_of_anthropic_s_gives_its_answer(seed):
     assert sent.path == "/v1/messages" and sent.headers["x-api-key"] == KEY
 
 
+CALLS = [{"id": "call_1", "name": "add", "arguments": '{"a": 1, "b": 2}'},
+         {"id": "call_2", "name": "look", "arguments": "no JSON"}]
+
+
+def call_of_openai():
+    return b"".join(delta(tool_calls=[{"index": index, "id": call["id"], "type": "function", "function": {
+        "name": call["name"], "arguments": call["arguments"]}}]) for index, call in enumerate(CALLS)) + \
+        stop("tool_calls") + DONE
+
+
+def call_of_claude():
+    return b"".join(
+        claude("content_block_start", index=index, content_block={
+            "type": "tool_use", "id": call["id"], "name": call["name"], "input": {}}) +
+        claude("content_block_delta", index=index, delta={
+            "type": "input_json_delta", "partial_json": call["arguments"]})
+        for index, call in enumerate(CALLS)) + \
+        claude("message_delta", delta={"stop_reason": "tool_use"}, usage={"output_tokens": 9}) + claude("message_stop")
+
+
+def call_of_ollama():
+    calls = [{"id": call["id"], "function": {"name": call["name"], "arguments": {}}} for call in CALLS]
+    calls[0]["function"]["arguments"] = json.loads(CALLS[0]["arguments"])
+    return json.dumps({"message": {"content": "", "tool_calls": calls}, "done": True, "done_reason": "stop"}).encode()
+
+
+def hello_of_ollama():
+    return json.dumps({"message": {"content": "3"}, "done": True, "done_reason": "stop"}).encode()
+
+
+OPENAI_BACK = [
+    {"role": "user", "content": "add"},
+    {"role": "assistant", "content": "", "tool_calls": [
+        {"id": call["id"], "type": "function", "function": {"name": call["name"], "arguments": call["arguments"]}}
+        for call in CALLS]},
+    {"role": "tool", "content": "3", "tool_call_id": "call_1"},
+    {"role": "tool", "content": "it is dark", "tool_call_id": "call_2"}]
+CLAUDE_BACK = [
+    {"role": "user", "content": "add"},
+    {"role": "assistant", "content": [
+        {"type": "tool_use", "id": "call_1", "name": "add", "input": {"a": 1, "b": 2}},
+        {"type": "tool_use", "id": "call_2", "name": "look", "input": {}}]},
+    {"role": "user", "content": [
+        {"type": "tool_result", "tool_use_id": "call_1", "content": "3"},
+        {"type": "tool_result", "tool_use_id": "call_2", "content": "it is dark", "is_error": True}]}]
+OLLAMA_BACK = [
+    {"role": "user", "content": "add"},
+    {"role": "assistant", "content": "", "tool_calls": [
+        {"id": "call_1", "function": {"name": "add", "arguments": {"a": 1, "b": 2}}},
+        {"id": "call_2", "function": {"name": "look", "arguments": {}}}]},
+    {"role": "tool", "content": "3", "tool_name": "add", "tool_call_id": "call_1"},
+    {"role": "tool", "content": "it is dark", "tool_name": "look", "tool_call_id": "call_2"}]
+
+
+@pytest.mark.parametrize("provider, called, said, back", [
+    ("openai", call_of_openai, lambda: b"".join(HELLO), OPENAI_BACK),
+    ("anthropic", call_of_claude, lambda: b"".join(hello_of_claude()), CLAUDE_BACK),
+    ("ollama", call_of_ollama, hello_of_ollama, OLLAMA_BACK)])
+def test_calls_are_answered_and_the_model_goes_on(provider, called, said, back):
+    """What comes as calls goes back with their results, in the words of each wire."""
+    spec = {"provider": provider, "name": "any", "key": KEY}
+    tools = [{"name": name, "description": "does it", "schema": {"type": "object"}} for name in ("add", "look")]
+    with serving(answer(called()), answer(said())) as server:
+        base = server.url if provider == "openai" else server.base
+        first = ask(base, question("add", tools=tools), **spec).answer
+        assert first["finish"] == "tools" and [call["id"] for call in first["calls"]] == ["call_1", "call_2"]
+        second = question("add", tools=tools)
+        second["messages"] += [{"role": "assistant", "text": first["text"], "calls": first["calls"]},
+                               {"role": "tool", "text": "3", "calls": first["calls"][:1]},
+                               {"role": "tool", "text": "it is dark", "calls": first["calls"][1:], "is_error": True}]
+        assert ask(base, second, **spec).answer["finish"] == "stop"
+        sent = server.visits[1].document
+    assert sent["messages"] == back
+    assert len(sent["tools"]) == 2
+
+
 def test_requests_are_made_over_one_connection():
     with serving(answer(*HELLO)) as server:
         talk = ask(server.url, question(), question(), question(), name="any")

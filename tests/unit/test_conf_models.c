@@ -25,7 +25,6 @@ static int a_server(provider_lookup lookup, void *user, struct model_local *ret,
         .provider = provider_by_name("llamacpp"),
         .base_url = "http://127.0.0.1:8080/v1",
         .model = strdup("tiny.gguf"),
-        .context = 2048,
     };
     return ret->model ? 1 : -ENOMEM;
 }
@@ -154,6 +153,50 @@ static void test_roles_have_models_of_their_own(void **state)
     chooses(place, "openai", "d", "https://api.openai.com/v1", MINE);
 }
 
+static void test_a_context_is_said_for_all_or_for_a_role(void **state)
+{
+    struct place *place = *state;
+    cleanup_stage struct stage stage = { 0 };
+    const struct model_choice *roles = stage.models.roles;
+
+    add_env(place, "OPENAI_API_KEY=" MINE);
+    put(place, USER, "models: {context: 32768, coder_context: 4096}\n");
+    assert_int_equal(choose(place, &stage), 0);
+    assert_int_equal(roles[MODELS_ORCHESTRATOR].spec.context, 32768);
+    assert_int_equal(roles[MODELS_CODER].spec.context, 4096);
+    assert_int_equal(roles[MODELS_TESTER].spec.context, 32768);
+    flag(place, KEY_CONTEXT, "2000");
+    assert_int_equal(choose(place, &stage), 0);
+    for (enum models_role role = 0; role < N_MODELS_ROLES; role++)
+        assert_int_equal(roles[role].spec.context, 2000);
+}
+
+/* Who pays at OpenAI's: what its own libraries read.  A project's file leads it nowhere. */
+static void test_the_account_goes_with_the_key_and_no_further(void **state)
+{
+    struct place *place = *state;
+    cleanup_stage struct stage stage = { 0 };
+    const struct model_choice *choice = &stage.models.roles[MODELS_CODER];
+
+    add_env(place, "OPENAI_API_KEY=" MINE);
+    add_env(place, "OPENAI_ORG_ID=org-1");
+    add_env(place, "OPENAI_PROJECT_ID=proj-1");
+    assert_int_equal(choose(place, &stage), 0);
+    expect_text("the organization", choice->spec.extra[0], "org-1");
+    expect_text("the project", choice->spec.extra[1], "proj-1");
+
+    put(place, PROJECT, "model: openai/x\nbase_url: http://127.0.0.1:9/v1\n");
+    assert_int_equal(choose(place, &stage), 0);
+    expect_choice(choice, "openai", "x", "http://127.0.0.1:9/v1", NULL);
+    expect_text("the organization", choice->spec.extra[0], NULL);
+    expect_text("the project", choice->spec.extra[1], NULL);
+
+    put(place, PROJECT, "model: groq/x\n");
+    add_env(place, "GROQ_API_KEY=gsk-1");
+    assert_int_equal(choose(place, &stage), 0);
+    expect_text("another's organization", choice->spec.extra[0], NULL);
+}
+
 static void test_a_local_server_is_the_last_choice(void **state)
 {
     struct place *place = *state;
@@ -173,7 +216,7 @@ static void test_a_local_server_is_the_last_choice(void **state)
     assert_int_equal(choose(place, &stage), -ENOENT);
     assert_int_equal(choose_with(place, &stage, a_server), 0);
     expect_choice(choice, "llamacpp", "tiny.gguf", "http://127.0.0.1:8080/v1", NULL);
-    assert_int_equal(choice->spec.context, 2048);
+    assert_int_equal(choice->spec.context, 0); /* the server tells it when it is asked */
     assert_string_equal(choice->why, "it answers at http://127.0.0.1:8080/v1");
 }
 
@@ -376,7 +419,7 @@ static void test_one_provider_is_told_as_it_would_be_asked(void **state)
         expect_choice(&choice, "groq", NULL, "https://api.groq.com/openai/v1", "gsk-1");
         assert_int_equal(models_provider(&input, provider_by_name("ollama"), &choice, &place->err),
                          0);
-        expect_choice(&choice, "ollama", NULL, "http://127.0.0.1:11434/v1", NULL);
+        expect_choice(&choice, "ollama", NULL, "http://127.0.0.1:11434", NULL);
         assert_int_equal(
             models_provider(&input, provider_by_name("openai-compatible"), &choice, &place->err),
             0);
@@ -392,6 +435,8 @@ int main(void)
         TEST(test_the_first_provider_with_a_key_is_taken),
         TEST(test_who_said_it_is_told),
         TEST(test_roles_have_models_of_their_own),
+        TEST(test_a_context_is_said_for_all_or_for_a_role),
+        TEST(test_the_account_goes_with_the_key_and_no_further),
         TEST(test_a_local_server_is_the_last_choice),
         TEST(test_mistakes_name_the_remedy),
         TEST(test_names_with_a_slash_where_models_have_such),

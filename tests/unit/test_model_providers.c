@@ -156,13 +156,13 @@ static void base_urls_are_read_as_people_write_them(void **state)
         const char *given;
         const char *url;
     } cases[] = {
-        { "ollama", "localhost", "http://localhost:11434/v1" },
-        { "ollama", "0.0.0.0", "http://127.0.0.1:11434/v1" },
-        { "ollama", "0.0.0.0:4000", "http://127.0.0.1:4000/v1" },
-        { "ollama", ":4000", "http://127.0.0.1:4000/v1" },
-        { "ollama", "[::1]:4000", "http://[::1]:4000/v1" },
-        { "ollama", "http://gpu:11434/", "http://gpu:11434/v1" },
-        { "ollama", "https://gpu/api/v1/", "https://gpu/api/v1" },
+        { "ollama", "localhost", "http://localhost:11434" },
+        { "ollama", "0.0.0.0", "http://127.0.0.1:11434" },
+        { "ollama", "0.0.0.0:4000", "http://127.0.0.1:4000" },
+        { "ollama", ":4000", "http://127.0.0.1:4000" },
+        { "ollama", "[::1]:4000", "http://[::1]:4000" },
+        { "ollama", "http://gpu:11434/", "http://gpu:11434" },
+        { "ollama", "https://gpu/api/v1/", "https://gpu/api" },
         { "llamacpp", "box:8081", "http://box:8081/v1" },
         { "openai", "https://gate.example/openai/v1//", "https://gate.example/openai/v1" },
         { "openai", "https://gate.example", "https://gate.example" },
@@ -223,13 +223,13 @@ static void a_base_url_of_any_length_fits_or_is_refused(void **state)
         int r;
 
         given[len] = 'a';
-        r = provider_base_url(provider_by_name("ollama"), given, url, NULL);
+        r = provider_base_url(provider_by_name("llamacpp"), given, url, NULL);
         if (r == 0)
             assert_string_equal(url + strlen(url) - 3, "/v1");
         else
             assert_int_equal(r, -EINVAL);
     }
-    assert_int_equal(provider_base_url(provider_by_name("ollama"), given, url, NULL), -EINVAL);
+    assert_int_equal(provider_base_url(provider_by_name("llamacpp"), given, url, NULL), -EINVAL);
 }
 
 /* ---- prices --------------------------------------------------------------------------------- */

@@ -669,8 +669,9 @@ static void a_missing_or_broken_key_is_said_before_anything_is_asked(void **stat
 static void a_local_server_says_itself_what_it_has(void **state)
 {
     static const struct peer_act acts[] = {
-        ANSWER(MODELS("{\"id\":\"nomic-embed-text\"},{\"id\":\"tiny\",\"max_model_len\":5},"
+        ANSWER(MODELS("{\"id\":\"nomic-embed-text\"},{\"id\":\"tiny\",\"max_model_len\":5000},"
                       "{\"id\":\"\\u001b[31m\"}")),
+        ANSWER(MODELS("{\"id\":\"tiny\",\"max_model_len\":5000}")),
         ANSWER(MODELS("{\"id\":\"tiny\"}")), END
     };
     struct fixture f;
@@ -680,7 +681,8 @@ static void a_local_server_says_itself_what_it_has(void **state)
     up_as(&f, (struct model_spec){ .provider = "vllm" }, acts);
     assert_string_equal(model_label(f.model), "vllm/tiny");
     assert_string_equal(model_name(f.model), "tiny");
-    assert_int_equal(model_context(f.model), 5);
+    assert_int_equal(model_learn_context(f.model, -1, NULL), 0);
+    assert_int_equal(model_context(f.model), 5000);
     assert_int_equal(model_list(f.model, &names, NULL), 0);
     assert_string_equal(names[0], "tiny");
     assert_null(names[1]);
@@ -708,7 +710,9 @@ static void listings_of_all_kinds_are_read(void **state)
         assert_int_equal(listing.n, 2);
         assert_string_equal(listing.names[0], "a");
         assert_string_equal(listing.names[1], "b");
-        assert_int_equal(listing.context, 77);
+        assert_int_equal(listing_context(&listing, "a"), 77);
+        assert_int_equal(listing_context(&listing, "b"), 0);
+        assert_int_equal(listing_context(&listing, "c"), 0);
         listing_nearest(&listing, "bb", text, sizeof(text));
         assert_string_equal(text, "b, a");
         listing_nearest(&listing, "bb", text, 4);
@@ -751,7 +755,6 @@ static void a_local_server_is_found(void **state)
     assert_string_equal(local.provider->name, "llamacpp");
     assert_string_equal(local.base_url, peer.url);
     assert_string_equal(local.model, "tiny");
-    assert_int_equal(local.context, 4096);
     assert_non_null(strstr(peer.saw->requests, "Authorization: Bearer " SECRET "\r\n"));
     peer_down(&peer);
     model_local_clear(&local);
