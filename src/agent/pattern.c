@@ -1,565 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* agent/pattern.c - regular expressions in bounded time.
  *
- *    text ──► postfix (nodes, repetitions written out) ──► states ──► one pass over the text
+ *    text ──► postfix (pattern_parse.c) ──► states ──► one pass over the text
  *
  * The way of Thompson (1968): a state has at most two ways out, and all states that are possible at
- * a place are kept side by side.  No step calls itself; groups wait on a small stack.
- */
+ * a place are kept side by side. */
 #include "agent/pattern.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "agent/quote.h"
+#include "agent/pattern_inside.h"
 #include "base/err.h"
-#include "json/utf8.h"
-
-#define NODES_MAX  512
-#define STATES_MAX (2 * NODES_MAX + 2)
-#define SETS_MAX   128
-#define GROUPS_MAX 32
-#define REPEAT_MAX 256
-#define NO_LIMIT   UINT32_MAX
-
-enum op {
-    OP_BYTE,  /* arg: the byte */
-    OP_SET,   /* arg: which set */
-    OP_EMPTY, /* nothing */
-    OP_BEGIN, /* ^ */
-    OP_END,   /* $ */
-    OP_WORD,  /* \b */
-    OP_CAT,   /* the two before, one behind the other */
-    OP_OR,
-    OP_STAR,
-    OP_PLUS,
-    OP_OPTION,
-    OP_SPLIT, /* a state's only: both ways at once */
-    OP_FOUND, /* a state's only: the end */
-};
-
-struct node {
-    enum op op;
-    uint32_t arg;
-};
-
-struct set {
-    uint8_t bits[32];
-};
-
-struct state {
-    enum op op;
-    uint32_t arg;
-    uint32_t next;
-    uint32_t other; /* of a split */
-};
-
-struct pattern {
-    struct set sets[SETS_MAX];
-    size_t n_sets;
-    struct state states[STATES_MAX];
-    size_t n_states;
-    uint32_t first;
-};
-
-/* ---- sets of bytes -------------------------------------------------------------------------- */
-
-static void set_add(struct set *set, unsigned char c)
-{
-    set->bits[c >> 3] |= (uint8_t)(1U << (c & 7));
-}
-
-static bool set_has(const struct set *set, unsigned char c)
-{
-    return set->bits[c >> 3] >> (c & 7) & 1;
-}
-
-static void set_invert(struct set *set)
-{
-    for (size_t i = 0; i < sizeof(set->bits); i++)
-        set->bits[i] = (uint8_t)~set->bits[i];
-}
-
-static bool is_word(unsigned char c)
-{
-    return isalnum(c) || c == '_';
-}
-
-/* The bytes of ASCII that a class has; others are parts of characters and belong to none. */
-static void set_add_class(struct set *set, int (*has)(int), bool has_underscore)
-{
-    for (int c = 0; c < 128; c++)
-        if (has(c) || (has_underscore && c == '_'))
-            set_add(set, (unsigned char)c);
-}
-
-/* \d and the like; false when the letter names none. */
-static bool set_add_escape(struct set *set, char letter)
-{
-    struct set class = { 0 };
-
-    switch (letter | 0x20) {
-    case 'd':
-        set_add_class(&class, isdigit, false);
-        break;
-    case 'w':
-        set_add_class(&class, isalnum, true);
-        break;
-    case 's':
-        set_add_class(&class, isspace, false);
-        break;
-    default:
-        return false;
-    }
-    if (letter < 'a')
-        set_invert(&class);
-    for (size_t i = 0; i < sizeof(set->bits); i++)
-        set->bits[i] |= class.bits[i];
-    return true;
-}
-
-/* ---- text to postfix ------------------------------------------------------------------------ */
-
-struct level {
-    size_t n_atoms; /* that wait to be joined, at most two */
-    size_t n_or;
-    size_t begin; /* of the group's nodes */
-};
-
-struct parser {
-    const char *text; /* the whole, for errors */
-    const char *at;
-    struct pattern *pattern;
-    struct node nodes[NODES_MAX];
-    size_t n_nodes;
-    struct level levels[GROUPS_MAX];
-    size_t depth;     /* of the present level */
-    size_t last;      /* where the nodes of the last atom begin */
-    bool can_repeat;  /* is there one? */
-    bool is_too_long; /* nodes or sets were wanting */
-};
-
-static int wrong(const struct parser *parser, const char *why, struct gb_err *err)
-{
-    char quoted[QUOTE_SIZE];
-
-    return gb_fail(err, -EINVAL, GB_BLAME_PEER, "the pattern %s %s",
-                   quote_str(parser->text, quoted), why);
-}
-
-static void emit(struct parser *parser, enum op op, uint32_t arg)
-{
-    if (parser->n_nodes == NODES_MAX)
-        parser->is_too_long = true;
-    else
-        parser->nodes[parser->n_nodes++] = (struct node){ op, arg };
-}
-
-/* An atom follows: the two that wait become one. */
-static void begin_atom(struct parser *parser)
-{
-    struct level *level = &parser->levels[parser->depth];
-
-    if (level->n_atoms == 2) {
-        emit(parser, OP_CAT, 0);
-        level->n_atoms = 1;
-    }
-    parser->last = parser->n_nodes;
-}
-
-static void end_atom(struct parser *parser, bool can_repeat)
-{
-    parser->levels[parser->depth].n_atoms++;
-    parser->can_repeat = can_repeat;
-}
-
-/* What stands between two bars or parentheses becomes one atom. */
-static void close_branch(struct parser *parser)
-{
-    struct level *level = &parser->levels[parser->depth];
-
-    if (level->n_atoms == 0)
-        emit(parser, OP_EMPTY, 0);
-    else if (level->n_atoms == 2)
-        emit(parser, OP_CAT, 0);
-    level->n_atoms = 0;
-}
-
-static void close_level(struct parser *parser)
-{
-    close_branch(parser);
-    for (size_t i = 0; i < parser->levels[parser->depth].n_or; i++)
-        emit(parser, OP_OR, 0);
-}
-
-static void emit_set(struct parser *parser, const struct set *set)
-{
-    struct pattern *pattern = parser->pattern;
-
-    if (pattern->n_sets == SETS_MAX) {
-        parser->is_too_long = true;
-        return;
-    }
-    pattern->sets[pattern->n_sets] = *set;
-    emit(parser, OP_SET, (uint32_t)pattern->n_sets++);
-}
-
-static void add_set(struct parser *parser, struct set set)
-{
-    struct set rest = { 0 }; /* the bytes behind the first of a long character */
-    bool has_long = set_has(&set, 0xff);
-
-    for (unsigned c = 0x80; c < 0xc0 && has_long; c++) {
-        set_add(&rest, (unsigned char)c);
-        set.bits[c >> 3] &= (uint8_t) ~(1U << (c & 7));
-    }
-    begin_atom(parser);
-    emit_set(parser, &set);
-    if (has_long) {
-        emit_set(parser, &rest);
-        emit(parser, OP_STAR, 0);
-        emit(parser, OP_CAT, 0);
-    }
-    end_atom(parser, true);
-}
-
-static void add_escape_set(struct parser *parser, char letter)
-{
-    struct set set = { 0 };
-
-    (void)set_add_escape(&set, letter);
-    add_set(parser, set);
-}
-
-static void add_assertion(struct parser *parser, enum op op)
-{
-    begin_atom(parser);
-    emit(parser, op, 0);
-    end_atom(parser, false);
-}
-
-/* A character with all its bytes. */
-static void add_literal(struct parser *parser)
-{
-    uint32_t point;
-    size_t len = utf8_decode((const uint8_t *)parser->at, strlen(parser->at), &point);
-
-    begin_atom(parser);
-    emit(parser, OP_BYTE, (unsigned char)*parser->at++);
-    for (size_t i = 1; i < len; i++) {
-        emit(parser, OP_BYTE, (unsigned char)*parser->at++);
-        emit(parser, OP_CAT, 0);
-    }
-    end_atom(parser, true);
-}
-
-static void add_byte(struct parser *parser, char c)
-{
-    begin_atom(parser);
-    emit(parser, OP_BYTE, (unsigned char)c);
-    end_atom(parser, true);
-}
-
-/* The byte that \n, \t … mean; 0: none. */
-static char escaped_byte(char letter)
-{
-    static const char letters[] = "ntrfv";
-    static const char bytes[] = "\n\t\r\f\v";
-    const char *at = strchr(letters, letter);
-
-    if (at && letter)
-        return bytes[at - letters];
-    return isalnum((unsigned char)letter) || (unsigned char)letter >= 0x80 ? '\0' : letter;
-}
-
-static int parse_escape(struct parser *parser, struct gb_err *err)
-{
-    char letter = parser->at[1];
-    struct set set = { 0 };
-
-    if (!letter)
-        return wrong(parser, "ends with a backslash", err);
-    if (isdigit((unsigned char)letter))
-        return wrong(parser, "refers back to a group, which is not supported", err);
-    if (letter == 'b')
-        add_assertion(parser, OP_WORD);
-    else if (letter == 'A')
-        add_assertion(parser, OP_BEGIN);
-    else if (letter == 'Z' || letter == 'z')
-        add_assertion(parser, OP_END);
-    else if (set_add_escape(&set, letter))
-        add_escape_set(parser, letter);
-    else if (escaped_byte(letter))
-        add_byte(parser, escaped_byte(letter));
-    else
-        return wrong(parser, "has an escape that is not known", err);
-    parser->at += 2;
-    return 0;
-}
-
-/* [:digit:] inside of brackets: its length, and its bytes into the set; 0 when it is none. */
-static size_t parse_named_class(const char *at, struct set *set)
-{
-    static const struct {
-        const char *name;
-        int (*has)(int);
-    } classes[] = {
-        { "[:digit:]", isdigit }, { "[:alpha:]", isalpha }, { "[:alnum:]", isalnum },
-        { "[:space:]", isspace }, { "[:upper:]", isupper }, { "[:lower:]", islower },
-        { "[:punct:]", ispunct }, { "[:blank:]", isblank }, { "[:xdigit:]", isxdigit },
-        { "[:cntrl:]", iscntrl }, { "[:print:]", isprint }, { "[:graph:]", isgraph },
-    };
-
-    for (size_t i = 0; i < N_ELEMENTS(classes); i++) {
-        size_t len = strlen(classes[i].name);
-
-        if (strncmp(at, classes[i].name, len) == 0) {
-            set_add_class(set, classes[i].has, false);
-            return len;
-        }
-    }
-    return 0;
-}
-
-/* One end of a range; 0 when there is no such byte. */
-static unsigned char range_end(struct parser *parser)
-{
-    char c = *parser->at++;
-
-    if (c == '\\' && *parser->at)
-        c = escaped_byte(*parser->at++);
-    return (unsigned char)c < 0x80 ? (unsigned char)c : 0;
-}
-
-static int parse_range(struct parser *parser, struct set *set, struct gb_err *err)
-{
-    unsigned first = range_end(parser);
-    unsigned last = first;
-
-    if (parser->at[0] == '-' && parser->at[1] && parser->at[1] != ']') {
-        parser->at++;
-        last = range_end(parser);
-    }
-    if (first == 0 || last < first)
-        return wrong(parser, "has something in brackets that is no range of ASCII", err);
-    for (unsigned c = first; c <= last; c++)
-        set_add(set, (unsigned char)c);
-    return 0;
-}
-
-static int parse_brackets(struct parser *parser, struct gb_err *err)
-{
-    bool is_inverted = parser->at[1] == '^';
-    struct set set = { 0 };
-    const char *begin;
-
-    parser->at += is_inverted ? 2 : 1;
-    begin = parser->at;
-    while (*parser->at && (*parser->at != ']' || parser->at == begin)) {
-        size_t len = parse_named_class(parser->at, &set);
-        int r = 0;
-
-        if (len == 0 && parser->at[0] == '\\' && set_add_escape(&set, parser->at[1]))
-            len = 2;
-        parser->at += len;
-        if (len == 0)
-            r = parse_range(parser, &set, err);
-        if (r < 0)
-            return r;
-    }
-    if (!*parser->at)
-        return wrong(parser, "has a bracket that is not closed", err);
-    parser->at++;
-    if (is_inverted)
-        set_invert(&set);
-    add_set(parser, set);
-    return 0;
-}
-
-static int open_group(struct parser *parser, struct gb_err *err)
-{
-    parser->at++;
-    if (parser->at[0] == '?' && parser->at[1] != ':')
-        return wrong(parser, "looks ahead or sets a flag, which is not supported", err);
-    if (parser->at[0] == '?')
-        parser->at += 2;
-    if (parser->depth + 1 == GROUPS_MAX)
-        return wrong(parser, "is nested too deeply", err);
-    begin_atom(parser);
-    parser->levels[++parser->depth] = (struct level){ .begin = parser->n_nodes };
-    parser->can_repeat = false;
-    return 0;
-}
-
-static int close_group(struct parser *parser, struct gb_err *err)
-{
-    if (parser->depth == 0)
-        return wrong(parser, "has a parenthesis too many", err);
-    parser->at++;
-    close_level(parser);
-    parser->last = parser->levels[parser->depth--].begin;
-    end_atom(parser, true);
-    return 0;
-}
-
-/* ---- repetitions ---------------------------------------------------------------------------- */
-
-static bool parse_number(const char **at, uint32_t *ret)
-{
-    size_t n = strspn(*at, "0123456789");
-
-    if (n == 0 || n > 4)
-        return false;
-    *ret = (uint32_t)strtoul(*at, NULL, 10);
-    *at += n;
-    return true;
-}
-
-/* {2}, {2,}, {2,5}, {,5}; its length, 0 when it is none. */
-static size_t parse_braces(const char *text, uint32_t *ret_min, uint32_t *ret_max)
-{
-    const char *at = text + 1;
-    bool has_min = parse_number(&at, ret_min);
-
-    if (!has_min)
-        *ret_min = 0;
-    *ret_max = *ret_min;
-    if (*at == ',') {
-        at++;
-        if (!parse_number(&at, ret_max)) {
-            *ret_max = NO_LIMIT;
-            if (!has_min)
-                return 0;
-        }
-    } else if (!has_min) {
-        return 0;
-    }
-    return *at == '}' ? (size_t)(at + 1 - text) : 0;
-}
-
-/* The last atom once more, behind itself. */
-static void emit_copy(struct parser *parser, size_t len, enum op op)
-{
-    for (size_t i = 0; i < len; i++)
-        emit(parser, parser->nodes[parser->last + i].op, parser->nodes[parser->last + i].arg);
-    if (op != OP_EMPTY)
-        emit(parser, op, 0);
-    emit(parser, OP_CAT, 0);
-}
-
-/* x{2,4} is x x x? x?, and x{2,} is x x x*. */
-static void write_out(struct parser *parser, uint32_t min, uint32_t max)
-{
-    size_t len = parser->n_nodes - parser->last;
-    uint32_t limit = max == NO_LIMIT ? min + (min > 0) : max;
-
-    if (max == 0) {
-        parser->n_nodes = parser->last;
-        emit(parser, OP_EMPTY, 0);
-        return;
-    }
-    if (min == 0)
-        emit(parser, max == NO_LIMIT ? OP_STAR : OP_OPTION, 0);
-    for (uint32_t i = 1; i < limit && !parser->is_too_long; i++)
-        emit_copy(parser, len, i < min ? OP_EMPTY : max == NO_LIMIT ? OP_STAR : OP_OPTION);
-}
-
-static int parse_repeat(struct parser *parser, size_t len, struct gb_err *err)
-{
-    uint32_t min = 0;
-    uint32_t max = NO_LIMIT;
-
-    if (!parser->can_repeat)
-        return wrong(parser, "repeats what cannot be repeated", err);
-    if (*parser->at == '{') {
-        (void)parse_braces(parser->at, &min, &max);
-        if (min > max || min > REPEAT_MAX || (max != NO_LIMIT && max > REPEAT_MAX))
-            return wrong(parser, "repeats something too often", err);
-        write_out(parser, min, max);
-    } else {
-        emit(parser, *parser->at == '*' ? OP_STAR : *parser->at == '+' ? OP_PLUS : OP_OPTION, 0);
-    }
-    parser->at += len;
-    if (*parser->at == '?')
-        parser->at++;
-    parser->can_repeat = false;
-    return 0;
-}
-
-/* How long the repetition is that begins here; 0: none does. */
-static size_t repeat_len(const char *at)
-{
-    uint32_t min;
-    uint32_t max;
-
-    if (*at == '{')
-        return parse_braces(at, &min, &max);
-    return *at == '*' || *at == '+' || *at == '?';
-}
-
-static void add_dot(struct parser *parser)
-{
-    struct set newline = { 0 };
-
-    set_add(&newline, '\n');
-    set_invert(&newline);
-    add_set(parser, newline);
-}
-
-static int parse_one(struct parser *parser, struct gb_err *err)
-{
-    size_t repeat = repeat_len(parser->at);
-
-    if (repeat > 0)
-        return parse_repeat(parser, repeat, err);
-    switch (*parser->at) {
-    case '(':
-        return open_group(parser, err);
-    case ')':
-        return close_group(parser, err);
-    case '[':
-        return parse_brackets(parser, err);
-    case '\\':
-        return parse_escape(parser, err);
-    case '|':
-        close_branch(parser);
-        parser->levels[parser->depth].n_or++;
-        parser->can_repeat = false;
-        break;
-    case '.':
-        add_dot(parser);
-        break;
-    case '^':
-        add_assertion(parser, OP_BEGIN);
-        break;
-    case '$':
-        add_assertion(parser, OP_END);
-        break;
-    default:
-        add_literal(parser);
-        return 0;
-    }
-    parser->at++;
-    return 0;
-}
-
-static int parse(struct parser *parser, struct gb_err *err)
-{
-    while (*parser->at && !parser->is_too_long) {
-        int r = parse_one(parser, err);
-
-        if (r < 0)
-            return r;
-    }
-    if (!parser->is_too_long && parser->depth > 0)
-        return wrong(parser, "has a parenthesis that is not closed", err);
-    close_level(parser);
-    return parser->is_too_long ? wrong(parser, "is too large", err) : 0;
-}
 
 /* ---- postfix to states ---------------------------------------------------------------------- */
 
@@ -569,16 +23,18 @@ struct piece {
     uint32_t last;
 };
 
-static uint32_t add_state(struct pattern *pattern, enum op op, uint32_t arg, uint32_t other)
+static uint32_t add_state(struct pattern *pattern, enum pattern_op op, uint32_t arg, uint32_t other)
 {
-    pattern->states[pattern->n_states] = (struct state){ .op = op, .arg = arg, .other = other };
+    pattern->states[pattern->n_states] =
+        (struct pattern_state){ .op = op, .arg = arg, .other = other };
     return (uint32_t)pattern->n_states++;
 }
 
 /* Joins, chooses or repeats the pieces on top of the stack. */
-static struct piece combine(struct pattern *pattern, enum op op, struct piece a, struct piece b)
+static struct piece combine(struct pattern *pattern, enum pattern_op op, struct piece a,
+                            struct piece b)
 {
-    struct state *states = pattern->states;
+    struct pattern_state *states = pattern->states;
     uint32_t split;
     uint32_t end;
 
@@ -596,13 +52,13 @@ static struct piece combine(struct pattern *pattern, enum op op, struct piece a,
 }
 
 /* Every node makes at most two states, so that there is room. */
-static void make_states(struct pattern *pattern, const struct node *nodes, size_t n)
+static void make_states(struct pattern *pattern, const struct pattern_node *nodes, size_t n)
 {
-    struct piece stack[NODES_MAX] = { 0 };
+    struct piece stack[PATTERN_NODES_MAX] = { 0 };
     size_t height = 0;
 
     for (size_t i = 0; i < n; i++) {
-        enum op op = nodes[i].op;
+        enum pattern_op op = nodes[i].op;
         uint32_t state;
 
         if (op == OP_CAT || op == OP_OR) {
@@ -621,19 +77,16 @@ static void make_states(struct pattern *pattern, const struct node *nodes, size_
 
 int pattern_new(const char *text, struct pattern **ret, struct gb_err *err)
 {
-    cleanup_free struct parser *parser = calloc(1, sizeof(*parser));
+    cleanup_free struct pattern_postfix *postfix = calloc(1, sizeof(*postfix));
     cleanup_free struct pattern *pattern = calloc(1, sizeof(*pattern));
     int r;
 
-    if (!parser || !pattern)
+    if (!postfix || !pattern)
         return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for a pattern");
-    *parser = (struct parser){ .text = text, .at = text, .pattern = pattern };
-    if (strlen(text) > PATTERN_MAX || !utf8_is_valid(text, strlen(text)))
-        return wrong(parser, "is longer than 1 KiB or no UTF-8", err);
-    r = parse(parser, err);
+    r = pattern_parse(text, pattern, postfix, err);
     if (r < 0)
         return r;
-    make_states(pattern, parser->nodes, parser->n_nodes);
+    make_states(pattern, postfix->nodes, postfix->n);
     *ret = take_ptr(pattern);
     return 0;
 }
@@ -648,7 +101,7 @@ void pattern_free(struct pattern **pattern)
 
 /* States that wait for a byte.  A state is in the set if its mark is the set's place. */
 struct front {
-    uint32_t states[STATES_MAX];
+    uint32_t states[PATTERN_STATES_MAX];
     size_t n;
 };
 
@@ -656,12 +109,12 @@ struct match {
     const struct pattern *pattern;
     const char *text;
     size_t len;
-    size_t marks[STATES_MAX]; /* the last place, from 1, at which a state was reached */
-    uint32_t stack[STATES_MAX];
+    size_t marks[PATTERN_STATES_MAX]; /* the last place, from 1, at which a state was reached */
+    uint32_t stack[PATTERN_STATES_MAX];
     struct front fronts[2];
 };
 
-static bool holds(const struct match *match, enum op op, size_t at)
+static bool holds(const struct match *match, enum pattern_op op, size_t at)
 {
     bool before;
     bool behind;
@@ -670,8 +123,8 @@ static bool holds(const struct match *match, enum op op, size_t at)
         return at == 0;
     if (op == OP_END)
         return at == match->len;
-    before = at > 0 && is_word((unsigned char)match->text[at - 1]);
-    behind = at < match->len && is_word((unsigned char)match->text[at]);
+    before = at > 0 && pattern_is_word((unsigned char)match->text[at - 1]);
+    behind = at < match->len && pattern_is_word((unsigned char)match->text[at]);
     return before != behind;
 }
 
@@ -683,7 +136,7 @@ static bool reach(struct match *match, struct front *front, uint32_t first, size
     match->stack[height++] = first;
     while (height > 0) {
         uint32_t number = match->stack[--height];
-        const struct state *state = &match->pattern->states[number];
+        const struct pattern_state *state = &match->pattern->states[number];
 
         if (match->marks[number] == at + 1)
             continue;
@@ -703,9 +156,9 @@ static bool reach(struct match *match, struct front *front, uint32_t first, size
     return false;
 }
 
-static bool takes(const struct pattern *pattern, const struct state *state, unsigned char c)
+static bool takes(const struct pattern *pattern, const struct pattern_state *state, unsigned char c)
 {
-    return state->op == OP_BYTE ? state->arg == c : set_has(&pattern->sets[state->arg], c);
+    return state->op == OP_BYTE ? state->arg == c : pattern_set_has(&pattern->sets[state->arg], c);
 }
 
 static bool run(struct match *match)
@@ -722,7 +175,7 @@ static bool run(struct match *match)
             return false;
         next->n = 0;
         for (size_t i = 0; i < now->n; i++) {
-            const struct state *state = &pattern->states[now->states[i]];
+            const struct pattern_state *state = &pattern->states[now->states[i]];
 
             if (takes(pattern, state, (unsigned char)match->text[at]) &&
                 reach(match, next, state->next, at + 1))
