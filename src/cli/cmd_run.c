@@ -276,8 +276,7 @@ const struct cmd cmd_run = {
     .help = "Have a model write code for a task, and test it in boxes",
     .usages = {
         "[OPTIONS] TASK | -",
-        "[OPTIONS] --resume ID | --replay FILE",
-        "[OPTIONS] --continue ID TASK",
+        "[OPTIONS] --resume ID | --replay FILE | --continue ID TASK",
     },
     .options = options,
     .run = run_call,
