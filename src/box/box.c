@@ -302,6 +302,13 @@ static int await_setup(struct box *box, struct gb_err *err)
     return link_await(box->link, box->limits_seq, deadline_ns, &said, &step, err);
 }
 
+int box_ended(struct box *box, struct gb_err *err)
+{
+    if (box->ops->ended)
+        return box->ops->ended(box, err);
+    return gb_fail(err, -EPIPE, GB_BLAME_HOST, "its glove or spawner was killed");
+}
+
 int box_settle(struct box *box, struct gb_err *err)
 {
     int r;

@@ -286,6 +286,9 @@ struct box_run_end {
 int box_run(struct box *box, const struct box_run_spec *spec, struct box_run_end *ret,
             struct gb_err *err);
 
+/* Why a box was lost in which a run was: what its backend knows.  Always negative. */
+int box_ended(struct box *box, struct gb_err *err);
+
 /* ---- files ----------------------------------------------------------------------------------- */
 
 struct box_file {
@@ -376,6 +379,9 @@ struct box_ops {
     /* The watched descriptor or the end of the link says that there is no box: tells why.  Always
      * negative. */
     int (*lost)(struct box *box, const struct box_spec *spec, struct gb_err *err);
+    /* The same of a box that stood: what is known of its end.  NULL: that one of its own processes
+     * was killed. */
+    int (*ended)(struct box *box, struct gb_err *err);
     /* Makes the groups of a run and gives the descriptors that the glove joins it with: first the
      * v2 directory if *ret_has_v2, then v1 `tasks` files; they stay the backend's. */
     int (*run_open)(struct box *box, const struct limits *limits, int *fds, size_t *n_fds,

@@ -196,8 +196,7 @@ static void put_built(const struct image_built *built, struct buf *text)
         tell_lines(built->context.skipped);
     }
     if (built->is_log_cut)
-        (void)dprintf(STDERR_FILENO, "The log could not be written to its end: %s\n",
-                      built->log_path);
+        (void)dprintf(STDERR_FILENO, "The log could not be kept to its end: %s\n", built->log_path);
 }
 
 /* The exit code, or the error itself where it is no step's. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* engine/container.c - containers: made, started, waited for, looked at, removed. */
+/* engine/container.c - containers: made, started, looked at, removed. */
 #include "engine/container.h"
 
 #include <errno.h>
@@ -12,7 +12,6 @@
 #include "engine/engine.h"
 #include "engine/read.h"
 #include "json/value.h"
-#include "net/http.h"
 
 #define BODY_MAX (4 << 20)
 #define LIST_MAX (64 << 20)
@@ -112,32 +111,6 @@ int container_remove(struct engine *engine, const char *id, struct gb_err *err)
     return r;
 }
 
-int container_wait(struct engine *engine, const char *id, enum container_condition condition,
-                   uint64_t total_ms, struct container_exit *ret, struct gb_err *err)
-{
-    static const char *const names[] = {
-        [CONTAINER_NOT_RUNNING] = "not-running",
-        [CONTAINER_NEXT_EXIT] = "next-exit",
-        [CONTAINER_REMOVED] = "removed",
-    };
-    cleanup_target struct target target = { 0 };
-    cleanup_json struct json_value *json = NULL;
-    const struct engine_call call = { .method = "POST", .target = &target, .total_ms = total_ms };
-    int r = target_of(&target, id, "/wait", err);
-
-    if (r < 0)
-        return r;
-    target_add(&target, "condition", names[condition]);
-    r = engine_call(engine, &call, &json, err);
-    if (r < 0)
-        return r;
-    *ret = (struct container_exit){ 0 };
-    if (!read_i64(json_get(json, "StatusCode"), &ret->status))
-        return engine_garbled("StatusCode", err);
-    read_line(json_path(json, "Error/Message"), ret->error, sizeof(ret->error));
-    return 0;
-}
-
 /* ---- looking -------------------------------------------------------------------------------- */
 
 int container_inspect_json(struct engine *engine, const char *id, struct json_value **ret,
@@ -233,47 +206,4 @@ const char *container_label(const struct container_item *item, const char *key)
         if (strcmp(pair[0], key) == 0)
             return pair[1];
     return NULL;
-}
-
-/* ---- figures -------------------------------------------------------------------------------- */
-
-/* cgroup 2 and 1 name it differently. */
-static uint64_t cached_of(const struct json_value *memory)
-{
-    uint64_t cached = 0;
-
-    if (!json_u64(json_path(memory, "stats/inactive_file"), &cached))
-        (void)json_u64(json_path(memory, "stats/total_inactive_file"), &cached);
-    return cached;
-}
-
-int container_stats(struct engine *engine, const char *id, struct container_stats *ret,
-                    struct gb_err *err)
-{
-    cleanup_target struct target target = { 0 };
-    cleanup_json struct json_value *json = NULL;
-    cleanup_with(http_answer_clear) struct http_answer answer = { 0 };
-    const struct engine_call call = { .method = "GET", .target = &target };
-    const struct json_value *memory;
-    uint64_t cached;
-    int r = target_of(&target, id, "/stats", err);
-
-    if (r < 0)
-        return r;
-    target_add(&target, "stream", "false");
-    target_add(&target, "one-shot", "true");
-    r = engine_ask(engine, &call, &answer, err);
-    if (r == 0 && answer.body.len > 0) /* Podman has nothing to say of one that does not run */
-        r = engine_json(&answer.body, &json, err);
-    if (r < 0)
-        return r;
-    *ret = (struct container_stats){ 0 };
-    memory = json_get(json, "memory_stats");
-    (void)json_u64(json_get(memory, "usage"), &ret->memory_bytes);
-    (void)json_u64(json_get(memory, "limit"), &ret->memory_limit_bytes);
-    (void)json_u64(json_path(json, "cpu_stats/cpu_usage/total_usage"), &ret->cpu_ns);
-    (void)json_u64(json_path(json, "pids_stats/current"), &ret->pids);
-    cached = cached_of(memory);
-    ret->memory_bytes -= cached < ret->memory_bytes ? cached : ret->memory_bytes;
-    return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* engine/container.h - containers: made, started, waited for, looked at, removed.
+/* engine/container.h - containers: made, started, looked at, removed.
  *
  * The body of a container is made from the fields of struct container_spec and from nothing else.
  * Lists of strings are NULL-terminated; lists of pairs are key, value, key, value, NULL.  Errors
@@ -62,7 +62,6 @@ struct container_spec {
     const char *runtime;
     const char *ipc_mode;
     const char *cgroupns_mode;
-    const char *cgroup_parent;
     const char *log_driver;
     uint64_t memory_bytes;
     uint64_t memory_swap_bytes; /* with memory: equal to it is no swap */
@@ -71,15 +70,13 @@ struct container_spec {
     uint64_t shm_bytes;
     int oom_score_adj;
     bool is_read_only;
-    bool is_auto_removed;     /* by the engine, when it ends */
-    const char *storage_size; /* StorageOpt size; some drivers refuse it */
+    bool is_auto_removed; /* by the engine, when it ends */
     const char *const *cap_drop;
     const char *const *cap_add;
     const char *const *security_opts;
     const char *const
         *masked; /* paths, instead of the engine's own list; those not there are fine */
-    const char *const *tmpfs;   /* pairs: path, options */
-    const char *const *sysctls; /* pairs */
+    const char *const *tmpfs; /* pairs: path, options */
     const struct container_mount *mounts;
     const struct container_ulimit *ulimits;
     const struct container_port *ports;
@@ -100,21 +97,6 @@ int container_kill(struct engine *engine, const char *id, const char *signal, st
 
 /* Kills it if need be and removes its anonymous volumes.  Gone already, or going, is fine. */
 int container_remove(struct engine *engine, const char *id, struct gb_err *err);
-
-enum container_condition {
-    CONTAINER_NOT_RUNNING, /* also when it was never started */
-    CONTAINER_NEXT_EXIT,
-    CONTAINER_REMOVED,
-};
-
-struct container_exit {
-    int64_t status;
-    char error[CONTAINER_WORDS_MAX]; /* why it could not be waited for; "" */
-};
-
-/* Blocks the client: take another one (engine_again()) when others are to be made meanwhile. */
-int container_wait(struct engine *engine, const char *id, enum container_condition condition,
-                   uint64_t total_ms, struct container_exit *ret, struct gb_err *err);
 
 struct container_state {
     char id[CONTAINER_ID_SIZE];
@@ -154,14 +136,3 @@ void container_list_clear(struct container_list *list);
 
 /* NULL when it has none of that name. */
 const char *container_label(const struct container_item *item, const char *key);
-
-struct container_stats {
-    uint64_t memory_bytes; /* without what is only cached and could be given back */
-    uint64_t memory_limit_bytes;
-    uint64_t cpu_ns;
-    uint64_t pids;
-};
-
-/* Now.  What the engine does not tell, as for one that does not run, is 0. */
-int container_stats(struct engine *engine, const char *id, struct container_stats *ret,
-                    struct gb_err *err);

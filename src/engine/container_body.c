@@ -119,7 +119,6 @@ static void put_host(struct json_writer *w, const struct container_spec *spec)
     put_text(w, "Runtime", spec->runtime);
     put_text(w, "IpcMode", spec->ipc_mode);
     put_text(w, "CgroupnsMode", spec->cgroupns_mode);
-    put_text(w, "CgroupParent", spec->cgroup_parent);
     put_wrapped(w, "LogConfig", "Type", spec->log_driver);
     put_number(w, "Memory", spec->memory_bytes);
     put_number(w, "MemorySwap", spec->memory_swap_bytes);
@@ -130,13 +129,11 @@ static void put_host(struct json_writer *w, const struct container_spec *spec)
         json_put_i64(w, "OomScoreAdj", spec->oom_score_adj);
     json_put_bool(w, "ReadonlyRootfs", spec->is_read_only);
     json_put_bool(w, "AutoRemove", spec->is_auto_removed);
-    put_wrapped(w, "StorageOpt", "size", spec->storage_size);
     put_texts(w, "CapDrop", spec->cap_drop);
     put_texts(w, "CapAdd", spec->cap_add);
     put_texts(w, "SecurityOpt", spec->security_opts);
     put_texts(w, "MaskedPaths", spec->masked);
     put_pairs(w, "Tmpfs", spec->tmpfs);
-    put_pairs(w, "Sysctls", spec->sysctls);
     put_mounts(w, spec->mounts);
     put_ulimits(w, spec->ulimits);
     put_ports(w, spec->ports);

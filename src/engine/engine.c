@@ -377,11 +377,6 @@ int engine_open(const struct engine_options *options, struct engine **ret, struc
     return r;
 }
 
-int engine_again(const struct engine *engine, struct engine **ret, struct gb_err *err)
-{
-    return make(engine, ret, err);
-}
-
 void engine_free(struct engine **engine)
 {
     if (!*engine)

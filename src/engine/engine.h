@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* engine/engine.h - a client of the Docker Engine API, as Docker and Podman speak it.
  *
- * Blocking.  A client belongs to one thread and does one request at a time; engine_again() makes
- * another one for another thread without asking the engine.  Every call has a deadline.  What the
- * engine answers is hostile: sizes, depths and counts have limits, and its words are shown without
- * control bytes.
+ * Blocking.  A client belongs to one thread and does one request at a time.  Every call has a
+ * deadline.  What the engine answers is hostile: sizes, depths and counts have limits, and its
+ * words are shown without control bytes.
  *
  * Errors, the same from every call, each with what helps:
  *    -ECONNREFUSED     there is no engine: not running, not installed, elsewhere
@@ -57,7 +56,6 @@ struct engine_options {
 
 /* Asks whether the engine is there and agrees on a version.  The caller owes engine_free(). */
 int engine_open(const struct engine_options *options, struct engine **ret, struct gb_err *err);
-int engine_again(const struct engine *engine, struct engine **ret, struct gb_err *err);
 void engine_free(struct engine **engine);
 
 #define cleanup_engine cleanup_with(engine_free)

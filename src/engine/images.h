@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* engine/images.h - images of the engine: listed, looked at, pulled, imported, built, removed.
+/* engine/images.h - images of the engine: listed, looked at, pulled, built, removed.
  *
  * Lists of strings are NULL-terminated; lists of pairs are key, value, …, NULL.  Errors are those
  * of engine/engine.h.
@@ -86,24 +86,13 @@ struct images_pull {
 int images_pull(struct engine *engine, const struct images_pull *pull,
                 const struct stream_sink *sink, struct gb_err *err);
 
-/* An image out of the tar of a root file system.  source as in engine/archive.h. */
-int images_import(struct engine *engine, const char *name,
-                  ssize_t (*source)(void *user, void *bytes, size_t size), void *user,
-                  uint64_t total_ms, struct gb_err *err);
-
 struct images_build {
     const char *const *tags;
     const char *dockerfile;        /* in the context; NULL: "Dockerfile" */
     const char *const *build_args; /* pairs */
-    const char *const *labels;     /* pairs */
-    const char *target;
     const char *platform;
     const char *network_mode;
     bool is_no_cache;
-    bool is_pull; /* look for newer base images */
-    uint64_t memory_bytes;
-    uint64_t cpu_quota_us; /* in each 100 ms */
-    const struct images_auth *auth;
     uint64_t total_ms;                                       /* 0: an hour */
     ssize_t (*source)(void *user, void *bytes, size_t size); /* the context as tar */
     void *user;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* engine/images_make.c - images of the engine: pulled, imported, built. */
+/* engine/images_make.c - images of the engine: pulled, built. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,16 +11,15 @@
 #include "engine/stream.h"
 #include "json/writer.h"
 
-#define HEADER_MAX    (64 << 10)
-#define PAIRS_MAX     (128 << 10)
-#define CPU_PERIOD_US 100000
-#define TAR_TYPE      "Content-Type: application/x-tar"
+#define HEADER_MAX (64 << 10)
+#define PAIRS_MAX  (128 << 10)
+#define TAR_TYPE   "Content-Type: application/x-tar"
 
 /* ---- credentials ---------------------------------------------------------------------------- */
 
-static void put_auth(struct json_writer *w, const char *key, const struct images_auth *auth)
+static void put_auth(struct json_writer *w, const struct images_auth *auth)
 {
-    json_object_begin(w, key);
+    json_object_begin(w, NULL);
     if (auth->username)
         json_put_str(w, "username", auth->username);
     if (auth->password)
@@ -52,25 +51,17 @@ static int put_header(struct buf *header, const char *name, const struct buf *js
     return 0;
 }
 
-/* X-Registry-Auth has the credentials themselves, X-Registry-Config a map of them by server. */
-static int auth_header(const struct images_auth *auth, bool is_map, struct buf *header,
-                       struct gb_err *err)
+static int auth_header(const struct images_auth *auth, struct buf *header, struct gb_err *err)
 {
     cleanup_buf struct buf json = BUF_INIT(HEADER_MAX);
     struct json_writer w;
     int r;
 
     json_writer_init(&w, &json, false);
-    if (is_map) {
-        json_object_begin(&w, NULL);
-        put_auth(&w, auth->server ? auth->server : "", auth);
-        json_object_end(&w);
-    } else {
-        put_auth(&w, NULL, auth);
-    }
+    put_auth(&w, auth);
     r = json_writer_end(&w);
     if (r == 0)
-        r = put_header(header, is_map ? "X-Registry-Config" : "X-Registry-Auth", &json);
+        r = put_header(header, "X-Registry-Auth", &json);
     if (json.data)
         explicit_bzero(json.data, json.len);
     return r < 0 ? gb_fail(err, r, GB_BLAME_CALLER, "the registry's credentials are too long") : 0;
@@ -83,7 +74,7 @@ static void forget(struct buf *header)
     buf_clear(header);
 }
 
-/* ---- pull, import --------------------------------------------------------------------------- */
+/* ---- pull ----------------------------------------------------------------------------------- */
 
 int images_pull(struct engine *engine, const struct images_pull *pull,
                 const struct stream_sink *sink, struct gb_err *err)
@@ -101,7 +92,7 @@ int images_pull(struct engine *engine, const struct images_pull *pull,
     int r = target_of_id(&target, "/images/create", NULL, NULL, err);
 
     if (r == 0 && pull->auth)
-        r = auth_header(pull->auth, false, &header, err);
+        r = auth_header(pull->auth, &header, err);
     if (r < 0)
         return r;
     headers[0] = header.data;
@@ -109,30 +100,6 @@ int images_pull(struct engine *engine, const struct images_pull *pull,
     target_add(&target, "tag", pull->tag);
     target_add(&target, "platform", pull->platform);
     return stream_call(engine, &call, sink, err);
-}
-
-int images_import(struct engine *engine, const char *name,
-                  ssize_t (*source)(void *user, void *bytes, size_t size), void *user,
-                  uint64_t total_ms, struct gb_err *err)
-{
-    static const char *const headers[] = { TAR_TYPE, NULL };
-    const struct stream_sink nobody = { 0 };
-    cleanup_target struct target target = { 0 };
-    const struct engine_call call = {
-        .method = "POST",
-        .target = &target,
-        .headers = headers,
-        .total_ms = total_ms,
-        .source = source,
-        .user = user,
-    };
-    int r = target_of_id(&target, "/images/create", NULL, NULL, err);
-
-    if (r < 0)
-        return r;
-    target_add(&target, "fromSrc", "-");
-    target_add(&target, "repo", name); /* its tag too: Podman looks nowhere else */
-    return stream_call(engine, &call, &nobody, err);
 }
 
 /* ---- build ---------------------------------------------------------------------------------- */
@@ -176,22 +143,11 @@ static void add_build(struct target *target, const struct images_build *build)
         target_add(target, "t", *tag);
     target_add(target, "dockerfile", build->dockerfile);
     add_pairs(target, "buildargs", build->build_args);
-    add_pairs(target, "labels", build->labels);
-    target_add(target, "target", build->target);
     target_add(target, "platform", build->platform);
     target_add(target, "networkmode", build->network_mode);
     target_add_flag(target, "nocache", build->is_no_cache);
-    target_add_flag(target, "pull", build->is_pull);
     target_add_flag(target, "rm", true);
     target_add_flag(target, "forcerm", true);
-    if (build->memory_bytes > 0) {
-        target_add_u64(target, "memory", build->memory_bytes);
-        target_add_u64(target, "memswap", build->memory_bytes);
-    }
-    if (build->cpu_quota_us > 0) {
-        target_add_u64(target, "cpuperiod", CPU_PERIOD_US);
-        target_add_u64(target, "cpuquota", build->cpu_quota_us);
-    }
     target_add(target, "version", "1");
 }
 
@@ -200,8 +156,7 @@ int images_build(struct engine *engine, const struct images_build *build,
                  struct gb_err *err)
 {
     cleanup_target struct target target = { 0 };
-    cleanup_with(forget) struct buf header = BUF_INIT(HEADER_MAX);
-    const char *headers[] = { TAR_TYPE, NULL, NULL };
+    static const char *const headers[] = { TAR_TYPE, NULL };
     struct listener listener = { sink, ret_id };
     const struct stream_sink heard = { on_event, &listener };
     const struct engine_call call = {
@@ -215,11 +170,8 @@ int images_build(struct engine *engine, const struct images_build *build,
     int r = target_of_id(&target, "/build", NULL, NULL, err);
 
     ret_id[0] = '\0';
-    if (r == 0 && build->auth)
-        r = auth_header(build->auth, true, &header, err);
     if (r < 0)
         return r;
-    headers[1] = header.data;
     add_build(&target, build);
     return stream_call(engine, &call, &heard, err);
 }

@@ -16,25 +16,12 @@ static int read_info(const struct json_value *json, struct engine_info *ret, str
         return engine_garbled("facts", err);
     read_line(json_get(json, "ServerVersion"), ret->version, sizeof(ret->version));
     read_line(json_get(json, "OSType"), ret->os, sizeof(ret->os));
-    read_line(json_get(json, "Architecture"), ret->architecture, sizeof(ret->architecture));
-    read_line(json_get(json, "KernelVersion"), ret->kernel, sizeof(ret->kernel));
-    read_line(json_get(json, "Driver"), ret->storage_driver, sizeof(ret->storage_driver));
-    read_line(json_get(json, "CgroupDriver"), ret->cgroup_driver, sizeof(ret->cgroup_driver));
-    read_line(json_get(json, "CgroupVersion"), ret->cgroup_version, sizeof(ret->cgroup_version));
-    read_line(json_get(json, "DefaultRuntime"), ret->default_runtime, sizeof(ret->default_runtime));
-    (void)json_u64(json_get(json, "NCPU"), &ret->n_cpus);
-    (void)json_u64(json_get(json, "MemTotal"), &ret->memory_bytes);
     (void)json_bool(json_get(json, "MemoryLimit"), &ret->has_memory_limit);
     (void)json_bool(json_get(json, "SwapLimit"), &ret->has_swap_limit);
     (void)json_bool(json_get(json, "PidsLimit"), &ret->has_pids_limit);
     (void)json_bool(json_get(json, "CpuCfsQuota"), &ret->has_cpu_limit);
     ret->runtimes = read_names(json_get(json, "Runtimes"));
-    ret->security_options = read_texts(json_get(json, "SecurityOptions"));
-    if (!ret->runtimes || !ret->security_options)
-        return gb_no_memory(err);
-    for (char **option = ret->security_options; *option; option++)
-        ret->is_rootless = ret->is_rootless || strcmp(*option, "name=rootless") == 0;
-    return 0;
+    return ret->runtimes ? 0 : gb_no_memory(err);
 }
 
 int engine_info_get(struct engine *engine, struct engine_info *ret, struct gb_err *err)
@@ -57,7 +44,6 @@ int engine_info_get(struct engine *engine, struct engine_info *ret, struct gb_er
 void engine_info_clear(struct engine_info *info)
 {
     read_texts_free(info->runtimes);
-    read_texts_free(info->security_options);
     *info = (struct engine_info){ 0 };
 }
 

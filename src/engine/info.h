@@ -3,32 +3,21 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "base/cleanup.h"
 
 struct engine;
 struct gb_err;
 
-/* What it does not say is "", 0 or an empty list. */
+/* What it does not say is "", false or an empty list. */
 struct engine_info {
     char version[64];
     char os[32];
-    char architecture[32];
-    char kernel[64];
-    char storage_driver[32];
-    char cgroup_driver[32];
-    char cgroup_version[8]; /* "1", "2" */
-    char default_runtime[64];
-    char **runtimes;         /* their names */
-    char **security_options; /* "name=seccomp,profile=default", "name=userns", … */
-    bool is_rootless;
+    char **runtimes;       /* their names */
     bool has_memory_limit; /* its kernel can */
     bool has_swap_limit;
     bool has_pids_limit;
     bool has_cpu_limit;
-    uint64_t n_cpus;
-    uint64_t memory_bytes;
 };
 
 int engine_info_get(struct engine *engine, struct engine_info *ret, struct gb_err *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* engine/stream.h - calls whose answer is a stream of progress: pull, import, build.
+/* engine/stream.h - calls whose answer is a stream of progress: pull, build.
  *
  * The status is 200 before anything is done; what fails comes later, as an object in the stream,
  * and is the call's error all the same.

@@ -44,6 +44,7 @@ struct work {
     const char *text_name;
     struct build_log *log;
     int log_fd;
+    uint64_t n_logged;    /* bytes in the file */
     bool has_begun;       /* the engine's steps: what comes is the log */
     uint64_t deadline_ns; /* of the engine, for pulls and steps together */
 };
@@ -218,37 +219,40 @@ static int write_text(struct work *work, struct gb_err *err)
 
 /* ---- the log -------------------------------------------------------------------------------- */
 
-static int log_add(struct work *work, const char *text, size_t len)
+static void log_add(struct work *work, const char *text, size_t len)
 {
     struct image_built *ret = work->ret;
+    uint64_t room = LOG_FILE_MAX - work->n_logged;
+    size_t part = len < room ? len : (size_t)room;
 
-    if (work->log_fd >= 0 && !ret->is_log_cut && fd_write_full(work->log_fd, text, len) < 0)
-        ret->is_log_cut = true;
-    return build_log_add(work->log, text, len);
+    build_log_add(work->log, text, len);
+    if (work->log_fd < 0 || ret->is_log_cut)
+        return;
+    ret->is_log_cut = fd_write_full(work->log_fd, text, part) < 0 || part < len;
+    work->n_logged += part;
 }
 
 /* What the engine pulls during a build is told as it ends: progress is no log. */
-static int log_status(struct work *work, const struct stream_event *event)
+static void log_status(struct work *work, const struct stream_event *event)
 {
     char line[300];
     int len = snprintf(line, sizeof(line), "%.80s%s%.200s\n", event->id ? event->id : "",
                        event->id ? ": " : "", event->status);
 
-    return log_add(work, line, (size_t)len);
+    log_add(work, line, (size_t)len);
 }
 
 static int on_event(void *user, const struct stream_event *event)
 {
     struct work *work = user;
-    int r = 0;
 
     if (work->has_begun && event->text)
-        r = log_add(work, event->text, event->text_len);
+        log_add(work, event->text, event->text_len);
     else if (work->has_begun && event->status && event->total == 0)
-        r = log_status(work, event);
-    if (r == 0 && work->order->event)
-        r = work->order->event(work->order->user, event, build_log_layer(work->log));
-    return r;
+        log_status(work, event);
+    return work->order->event
+               ? work->order->event(work->order->user, event, build_log_layer(work->log))
+               : 0;
 }
 
 static int open_log(struct work *work, struct gb_err *err)
@@ -274,7 +278,7 @@ static void end_log(struct work *work, int r, const struct gb_err *err)
 
     if (r < 0) {
         (void)snprintf(words, sizeof(words), "%.*s", (int)gb_err_len(err), err->msg);
-        (void)build_log_fail(work->log, words);
+        build_log_fail(work->log, words);
         if (work->log_fd >= 0)
             (void)dprintf(work->log_fd, "%s\n", words);
     }
@@ -312,7 +316,6 @@ static int send(struct work *work, struct engine *engine, struct context_stream 
         .build_args = pairs,
         .network_mode = order->is_without_network ? "none" : NULL,
         .is_no_cache = order->is_without_cache,
-        .memory_bytes = order->memory_bytes,
         .total_ms = image_left_ms(work->deadline_ns),
         .source = context_stream_read,
         .user = stream,

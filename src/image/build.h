@@ -45,8 +45,7 @@ struct image_build {
     const char *const *bases; /* allowed base images, as in dockerfile_policy; NULL: any */
     bool is_without_network;  /* of its steps */
     bool is_without_cache;
-    bool is_pull; /* look for newer base images */
-    uint64_t memory_bytes;
+    bool is_pull;           /* look for newer base images */
     uint64_t total_ms;      /* of pulls of base images and the engine's steps together; an hour */
     const char *config_dir; /* docker's, for credentials */
     const char *log_dir;    /* where the log is kept as a file */
@@ -80,7 +79,7 @@ struct image_built {
     char summary[BUILD_LOG_SUMMARY];
     char failed_layer[BUILD_LOG_LINE + 1]; /* "" when none did */
     char log_path[PATH_MAX];               /* "" when there is none */
-    bool is_log_cut;                       /* the file could not be written to its end */
+    bool is_log_cut; /* the file is not whole: too long, or could not be written */
 };
 
 /* *ret is written in any case.  -EPERM: the check has findings; -EREMOTEIO in IMAGE_BUILD_STEPS: a

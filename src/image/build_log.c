@@ -2,23 +2,14 @@
 /* image/build_log.c - what a build said. */
 #include "image/build_log.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
-
-#define HALF      ((size_t)BUILD_LOG_MAX / 2)
 #define STEPS_MAX 100000
 
 struct build_log {
-    struct buf head; /* the first half of what is kept */
-    struct buf tail; /* the last; up to twice as much, until it is moved up */
-    uint64_t n_left_out;
     char line[BUILD_LOG_LINE + 1]; /* the present one, cut */
     size_t line_len;
     char last[BUILD_LOG_LINES][BUILD_LOG_LINE + 1]; /* a ring */
@@ -32,59 +23,12 @@ struct build_log {
 
 struct build_log *build_log_new(void)
 {
-    struct build_log *log = calloc(1, sizeof(*log));
-
-    if (!log)
-        return NULL;
-    log->head.max = HALF;
-    log->tail.max = 2 * HALF;
-    return log;
+    return calloc(1, sizeof(struct build_log));
 }
 
 void build_log_free(struct build_log *log)
 {
-    if (!log)
-        return;
-    buf_clear(&log->head);
-    buf_clear(&log->tail);
     free(log);
-}
-
-/* ---- bytes ---------------------------------------------------------------------------------- */
-
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-/* Makes room for so many more bytes by letting go of the oldest. */
-static void shrink_tail(struct build_log *log, size_t len)
-{
-    size_t over = log->tail.len + len > HALF ? log->tail.len + len - HALF : 0;
-    size_t drop = smaller(over, log->tail.len);
-
-    memmove(log->tail.data, log->tail.data + drop, log->tail.len - drop);
-    log->tail.len -= drop;
-    log->n_left_out += drop;
-}
-
-static int keep_bytes(struct build_log *log, const char *text, size_t len)
-{
-    size_t first = smaller(len, HALF - log->head.len);
-    int r = buf_add(&log->head, text, first);
-
-    text += first;
-    len -= first;
-    if (r < 0 || len == 0)
-        return r;
-    if (len > HALF) {
-        log->n_left_out += len - HALF;
-        text += len - HALF;
-        len = HALF;
-    }
-    if (log->tail.len + len > log->tail.max)
-        shrink_tail(log, len);
-    return buf_add(&log->tail, text, len);
 }
 
 /* ---- lines ---------------------------------------------------------------------------------- */
@@ -170,7 +114,7 @@ static void end_line(struct build_log *log)
 }
 
 /* A progress bar draws a line again and again: what stood there last counts. */
-static void see_lines(struct build_log *log, const char *text, size_t len)
+void build_log_add(struct build_log *log, const char *text, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
         unsigned char c = (unsigned char)text[i];
@@ -182,24 +126,14 @@ static void see_lines(struct build_log *log, const char *text, size_t len)
     }
 }
 
-int build_log_add(struct build_log *log, const char *text, size_t len)
+void build_log_fail(struct build_log *log, const char *message)
 {
-    see_lines(log, text, len);
-    return keep_bytes(log, text, len);
-}
-
-int build_log_fail(struct build_log *log, const char *message)
-{
-    int r;
-
     if (log->has_failed)
-        return 0;
+        return;
     end_line(log);
     log->has_failed = true;
-    r = build_log_add(log, message, strlen(message));
-    if (r == 0)
-        r = build_log_add(log, "\n", 1);
-    return r;
+    build_log_add(log, message, strlen(message));
+    build_log_add(log, "\n", 1);
 }
 
 /* ---- answers -------------------------------------------------------------------------------- */
@@ -217,9 +151,10 @@ const char *build_log_failed_layer(const struct build_log *log)
 const char *build_log_summary(const struct build_log *log, char text[static BUILD_LOG_SUMMARY])
 {
     bool has_part = log->line[0] && log->line_len > 0;
-    size_t n = smaller(log->n_lines, log->has_failed ? BUILD_LOG_LINES : 1);
+    size_t n = log->has_failed ? BUILD_LOG_LINES : 1;
     size_t len = 0;
 
+    n = n < log->n_lines ? n : log->n_lines;
     text[0] = '\0';
     if (!log->has_failed && has_part) {
         (void)snprintf(text, BUILD_LOG_SUMMARY, "%.*s", (int)log->line_len, log->line);
@@ -229,15 +164,4 @@ const char *build_log_summary(const struct build_log *log, char text[static BUIL
         len += (size_t)snprintf(text + len, BUILD_LOG_SUMMARY - len, "%s%s", len ? "\n" : "",
                                 log->last[i % BUILD_LOG_LINES]);
     return text;
-}
-
-int build_log_text(const struct build_log *log, struct buf *ret)
-{
-    size_t over = log->tail.len > HALF ? log->tail.len - HALF : 0;
-
-    buf_add(ret, log->head.data, log->head.len);
-    if (log->n_left_out + over > 0)
-        buf_printf(ret, "\n[%" PRIu64 " bytes left out]\n", log->n_left_out + over);
-    buf_add(ret, log->tail.data ? log->tail.data + over : NULL, log->tail.len - over);
-    return buf_error(ret);
 }

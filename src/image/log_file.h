@@ -13,6 +13,9 @@ struct gb_err;
 
 #define LOG_FILE_KEPT 50
 
+/* A longer log is cut there by who writes it: a step may print without end. */
+#define LOG_FILE_MAX (UINT64_C(64) << 20)
+
 /* Makes the directory (0700) where it lacks, and a file that is the caller's to close. */
 int log_file_open(const char *dir, uint64_t unix_time, char ret_path[static PATH_MAX],
                   struct gb_err *err);

@@ -101,7 +101,7 @@ static void note_exec_error(struct execution *x, struct run_step *step, const ch
 }
 
 /* Why the verdict is sandbox_error. */
-static int tell_trouble(const struct run_step *step, const struct box_run_end *end,
+static int tell_trouble(struct box *box, const struct run_step *step, const struct box_run_end *end,
                         struct gb_err *err)
 {
     if (step->facts.is_uncounted && !end->is_lost)
@@ -109,8 +109,7 @@ static int tell_trouble(const struct run_step *step, const struct box_run_end *e
                        "what ended the program is not known: a counter of its group could not be "
                        "read: %s",
                        strerror(end->count_error));
-    return gb_fail(err, -EPIPE, GB_BLAME_HOST,
-                   "the box was lost while the program ran: its glove or spawner was killed");
+    return gb_wrap(err, box_ended(box, err), "the box was lost while the program ran");
 }
 
 static int run_step(struct execution *x, const char *name, const char *const *argv,
@@ -162,7 +161,7 @@ static int run_step(struct execution *x, const char *name, const char *const *ar
     if (end.survivors > x->result->survivors)
         x->result->survivors = end.survivors;
     if (step->verdict == VERDICT_SANDBOX_ERROR)
-        return tell_trouble(step, &end, err);
+        return tell_trouble(x->box, step, &end, err);
     return 0;
 }
 

@@ -3,7 +3,12 @@
 import contextlib
 import os
 import random
+import select
 import signal
+import socket
+import socketserver
+import subprocess
+import threading
 import time
 from pathlib import Path
 
@@ -50,6 +55,52 @@ def test_L14_a_container_removed_behind_our_back_is_an_error(docker):
     _, err = process.communicate(timeout=30)
     assert process.returncode == 125, (process.returncode, err)
     assert b"lost" in err or b"ended" in err, err
+
+
+class Between(socketserver.ThreadingUnixStreamServer):
+    """What stands between a client and its engine, and spoils an attached stream when it is told to."""
+
+    daemon_threads = True
+
+    def __init__(self, path, engine):
+        self.engine, self.spoil = str(engine.socket), threading.Event()
+        super().__init__(str(path), Carrier)
+
+
+class Carrier(socketserver.BaseRequestHandler):
+    def handle(self):
+        with socket.socket(socket.AF_UNIX) as far, contextlib.suppress(OSError):
+            far.connect(self.server.engine)
+            near, is_attached = self.request, False
+            while True:
+                ready, _, _ = select.select([near, far], [], [], 0.05)
+                if is_attached and self.server.spoil.is_set():
+                    near.sendall(b"\xff" * 64)  # no head of a frame
+                    return
+                for source in ready:
+                    data = source.recv(65536)
+                    if not data:
+                        return
+                    is_attached |= source is near and b"/attach?" in data
+                    (far if source is near else near).sendall(data)
+
+
+def test_a_stream_that_is_spoilt_on_its_way_is_told_as_that(docker, tmp_path):
+    assert docker.run("true").exit_code == 0
+    path = tmp_path / "between.sock"
+    with Between(path, docker.engine) as between:
+        threading.Thread(target=between.serve_forever, args=(0.05,)).start()
+        try:
+            process = subprocess.Popen(docker.words("echo up; sleep 1000", as_json=False), stdin=subprocess.DEVNULL,
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                       env=box.environment({"DOCKER_HOST": f"unix://{path}"}))
+            assert process.stdout.readline() == b"up\n"
+            between.spoil.set()
+            _, err = process.communicate(timeout=60)
+        finally:
+            between.shutdown()
+    assert process.returncode == 125 and b"the stream of the container broke" in err, (process.returncode, err)
+    assert host.until(docker.is_clean, within=GONE_WITHIN), docker.containers()
 
 
 @contextlib.contextmanager

@@ -46,6 +46,12 @@ class Client:
         named = [f"{name}={value}" for name, value in {"host": self.engine.host, **keys}.items()]
         return drive([*named, *words], data, env)
 
+    def exit_code(self, name):
+        """Of a container, when it has ended."""
+        status, data = self.engine.ask("POST", f"/containers/{name}/wait")
+        assert status == 200, data
+        return json.loads(data)["StatusCode"]
+
     def create(self, *argv, name="-", env=None):
         made = self("create", name, IMAGE, *argv, env=env)
         assert made.ok, made

@@ -150,19 +150,6 @@ static int do_remove(struct driver *d)
     return container_remove(d->engine, arg(d, 0), d->err);
 }
 
-static int do_wait(struct driver *d)
-{
-    struct container_exit ended;
-    int r =
-        container_wait(d->engine, arg(d, 0), CONTAINER_NOT_RUNNING, d->total_ms, &ended, d->err);
-
-    if (r == 0) {
-        json_put_i64(&d->w, "status", ended.status);
-        json_put_str(&d->w, "error", ended.error);
-    }
-    return r;
-}
-
 static int do_inspect(struct driver *d)
 {
     struct container_state state;
@@ -196,20 +183,6 @@ static int do_list(struct driver *d)
         json_object_end(&d->w);
     }
     json_array_end(&d->w);
-    return 0;
-}
-
-static int do_stats(struct driver *d)
-{
-    struct container_stats stats;
-    int r = container_stats(d->engine, arg(d, 0), &stats, d->err);
-
-    if (r < 0)
-        return r;
-    json_put_u64(&d->w, "memory_bytes", stats.memory_bytes);
-    json_put_u64(&d->w, "memory_limit_bytes", stats.memory_limit_bytes);
-    json_put_u64(&d->w, "cpu_ns", stats.cpu_ns);
-    json_put_u64(&d->w, "pids", stats.pids);
     return 0;
 }
 
@@ -253,8 +226,6 @@ static int do_info(struct driver *d)
         return r;
     json_put_str(&d->w, "version", info.version);
     json_put_str(&d->w, "os", info.os);
-    json_put_str(&d->w, "cgroup_version", info.cgroup_version);
-    json_put_u64(&d->w, "n_cpus", info.n_cpus);
     json_put_bool(&d->w, "has_runc", engine_info_has_runtime(&info, "runc"));
     json_put_bool(&d->w, "has_nonesuch", engine_info_has_runtime(&info, "nonesuch"));
     return 0;
@@ -363,24 +334,16 @@ static int do_pull(struct driver *d)
     return r;
 }
 
-static int do_import(struct driver *d)
-{
-    return images_import(d->engine, arg(d, 0), from_stdin, NULL, d->total_ms, d->err);
-}
-
 /* build TAG [DOCKERFILE]: the context is on stdin. */
 static int do_build(struct driver *d)
 {
     static const char *const build_args[] = { "WHO", "a \"b\" &c", NULL };
-    static const char *const labels[] = { "made.by", "driver", NULL };
     const char *const tags[] = { arg(d, 0), NULL };
     const struct images_build build = {
         .tags = tags,
         .dockerfile = d->args[1],
         .build_args = build_args,
-        .labels = labels,
         .network_mode = "none",
-        .memory_bytes = 128 << 20,
         .total_ms = d->total_ms,
         .source = from_stdin,
     };
@@ -467,10 +430,8 @@ static const struct verb {
     { "start", do_start },
     { "kill", do_kill },
     { "rm", do_remove },
-    { "wait", do_wait },
     { "inspect", do_inspect },
     { "list", do_list },
-    { "stats", do_stats },
     { "put", do_put },
     { "get", do_get, .is_silent = true },
     { "volume-create", do_volume_create },
@@ -482,7 +443,6 @@ static const struct verb {
     { "image-rm", do_image_remove },
     { "prune", do_prune },
     { "pull", do_pull },
-    { "import", do_import },
     { "build", do_build },
     { "attach", do_attach, .is_silent = true },
     { 0 },

@@ -78,7 +78,7 @@ def test_an_engine_behind_tls_is_used_like_any_other(tls):
         # What is attached is a connection of its own, and its end of input goes through TLS too.
         said = by_environment(tls, tls.good, "attach", made.id, data=b"through TLS\n" * 50000)
         assert said.ok and said.out == b"through TLS\n" * 50000
-        assert by_environment(tls, tls.good, "wait", made.id).status == 7
+        assert host.until(lambda: by_environment(tls, tls.good, "inspect", made.id).exit_code == 7, within=20)
     finally:
         assert by_environment(tls, tls.good, "rm", made.id).ok
 

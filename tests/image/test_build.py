@@ -139,6 +139,13 @@ def test_a_step_that_fails_is_told_with_its_last_words(each):
     assert each.engine.containers() == [] and not any("bad" in tag for tag in each.tags())
 
 
+def test_a_step_that_prints_without_end_fills_no_disk(image):
+    text = f"FROM {IMAGE}\nRUN yes 0123456789abcdef | head -c 70000000\nRUN echo last words\n"
+    made = image.json("build", image.context(Dockerfile=text), "-t", "loud")
+    assert made.is_log_cut and made.status == "success"
+    assert image.logs()[0].stat().st_size == 64 << 20
+
+
 def test_people_see_the_failed_step_and_where_the_log_is(image):
     made = image("build", image.context(Dockerfile=f"FROM {IMAGE}\nRUN printf 'a\\033[2Jb\\n'; exit 3\n"))
     assert made.code == 1 and made.out == ""

@@ -14,7 +14,7 @@
 
 static void add(struct build_log *log, const char *text)
 {
-    assert_int_equal(build_log_add(log, text, strlen(text)), 0);
+    build_log_add(log, text, strlen(text));
 }
 
 static void expect_summary(const struct build_log *log, const char *wanted)
@@ -35,8 +35,8 @@ static void the_failed_layer_is_the_step_that_ran(void **state)
     add(log, "false\n");
     add(log, " ---> Running in 4567\n");
     assert_null(build_log_failed_layer(log));
-    assert_int_equal(build_log_fail(log, "The command '/bin/sh -c false' returned 1"), 0);
-    assert_int_equal(build_log_fail(log, "again"), 0);
+    build_log_fail(log, "The command '/bin/sh -c false' returned 1");
+    build_log_fail(log, "again");
     assert_string_equal(build_log_failed_layer(log), "Step 2/3 : RUN false");
     expect_summary(log, "Step 1/3 : FROM a\n ---> 0123\nStep 2/3 : RUN false\n"
                         " ---> Running in 4567\nThe command '/bin/sh -c false' returned 1");
@@ -47,7 +47,7 @@ static void a_build_that_fails_before_its_first_step_has_no_layer(void **state)
     cleanup_build_log struct build_log *log = build_log_new();
 
     (void)state;
-    assert_int_equal(build_log_fail(log, "no such image"), 0);
+    build_log_fail(log, "no such image");
     assert_null(build_log_failed_layer(log));
     expect_summary(log, "no such image");
 }
@@ -65,7 +65,7 @@ static void a_program_that_prints_steps_is_not_believed(void **state)
     add(log, "Step 1/4 : FROM a\nStep 2/4 : RUN b\n");
     for (size_t i = 0; i < N_ELEMENTS(forged); i++)
         add(log, forged[i]);
-    assert_int_equal(build_log_fail(log, "e"), 0);
+    build_log_fail(log, "e");
     assert_string_equal(build_log_failed_layer(log), "Step 2/4 : RUN b");
 }
 
@@ -76,7 +76,7 @@ static void the_steps_of_buildah_are_known(void **state)
     (void)state;
     add(log, "[1/2] STEP 1/2: FROM a AS b\n[1/2] STEP 2/2: RUN x\n[2/2] STEP 1/2: FROM c\n");
     add(log, "[2/2] STEP 2/2: RUN y\n");
-    assert_int_equal(build_log_fail(log, "e"), 0);
+    build_log_fail(log, "e");
     assert_string_equal(build_log_failed_layer(log), "[2/2] STEP 2/2: RUN y");
 }
 
@@ -107,56 +107,12 @@ static void long_lines_are_cut_and_few_are_told(void **state)
         add(log, line);
         add(log, "\n");
     }
-    assert_int_equal(build_log_fail(log, line), 0);
+    build_log_fail(log, line);
     build_log_summary(log, text);
     for (const char *c = text; *c; c++)
         n += *c == '\n';
     assert_int_equal(n, BUILD_LOG_LINES);
     assert_int_equal(strlen(text), BUILD_LOG_LINES * (BUILD_LOG_LINE + 1) - 1);
-}
-
-static void a_log_is_kept_whole_up_to_its_maximum(void **state)
-{
-    cleanup_build_log struct build_log *log = build_log_new();
-    cleanup_buf struct buf text = BUF_INIT(BUILD_LOG_MAX + 100);
-    cleanup_buf struct buf whole = BUF_INIT(2 * BUILD_LOG_MAX);
-    char line[1024];
-    size_t half = BUILD_LOG_MAX / 2;
-
-    (void)state;
-    for (unsigned i = 0; whole.len + sizeof(line) <= BUILD_LOG_MAX; i++) {
-        int len = snprintf(line, sizeof(line), "%0*u\n", (int)sizeof(line) - 2, i);
-
-        assert_int_equal(build_log_add(log, line, (size_t)len), 0);
-        assert_int_equal(buf_add(&whole, line, (size_t)len), 0);
-    }
-    assert_int_equal(build_log_text(log, &text), 0);
-    assert_int_equal(text.len, whole.len);
-    assert_memory_equal(text.data, whole.data, whole.len);
-    while (whole.len + sizeof(line) <= 2 * BUILD_LOG_MAX) {
-        assert_int_equal(build_log_add(log, line, sizeof(line) - 1), 0);
-        assert_int_equal(buf_add(&whole, line, sizeof(line) - 1), 0);
-    }
-    buf_reset(&text);
-    assert_int_equal(build_log_text(log, &text), 0);
-    assert_memory_equal(text.data, whole.data, half);
-    assert_memory_equal(text.data + text.len - half, whole.data + whole.len - half, half);
-    (void)snprintf(line, sizeof(line), "\n[%zu bytes left out]\n", whole.len - BUILD_LOG_MAX);
-    assert_memory_equal(text.data + half, line, strlen(line));
-}
-
-static void one_piece_may_be_longer_than_the_log(void **state)
-{
-    static char piece[2 * BUILD_LOG_MAX];
-    cleanup_build_log struct build_log *log = build_log_new();
-    cleanup_buf struct buf text = BUF_INIT(BUILD_LOG_MAX + 100);
-
-    (void)state;
-    memset(piece, 'a', sizeof(piece));
-    piece[sizeof(piece) - 1] = 'z';
-    assert_int_equal(build_log_add(log, piece, sizeof(piece)), 0);
-    assert_int_equal(build_log_text(log, &text), 0);
-    assert_true(text.len > BUILD_LOG_MAX && text.data[text.len - 1] == 'z');
 }
 
 int main(void)
@@ -168,8 +124,6 @@ int main(void)
         cmocka_unit_test(the_steps_of_buildah_are_known),
         cmocka_unit_test(the_summary_of_a_build_that_worked_is_its_last_line),
         cmocka_unit_test(long_lines_are_cut_and_few_are_told),
-        cmocka_unit_test(a_log_is_kept_whole_up_to_its_maximum),
-        cmocka_unit_test(one_piece_may_be_longer_than_the_log),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -58,7 +58,6 @@ static void test_everything_has_its_place(void **state)
         .runtime = "runsc",
         .ipc_mode = "private",
         .cgroupns_mode = "private",
-        .cgroup_parent = "/p",
         .log_driver = "none",
         .memory_bytes = 1,
         .memory_swap_bytes = 2,
@@ -67,37 +66,34 @@ static void test_everything_has_its_place(void **state)
         .shm_bytes = 5,
         .oom_score_adj = 500,
         .is_read_only = true,
-        .storage_size = "1g",
         .cap_drop = two + 2,
         .cap_add = two,
         .security_opts = two,
         .masked = two,
         .tmpfs = two,
-        .sysctls = two,
         .mounts = mounts,
         .ulimits = ulimits,
         .ports = ports,
     };
 
     (void)state;
-    check(
-        &spec,
-        "{\"Image\":\"i\",\"Entrypoint\":[\"a\",\"b\\\"\"],\"Cmd\":[\"b\\\"\"],"
-        "\"Env\":[\"a\",\"b\\\"\"],\"Labels\":{\"a\":\"b\\\"\"},\"WorkingDir\":\"/w\","
-        "\"User\":\"0:0\",\"Hostname\":\"h\",\"Tty\":false,\"OpenStdin\":true,"
-        "\"StdinOnce\":true,\"AttachStdin\":true,\"AttachStdout\":true,\"AttachStderr\":true,"
-        "\"ExposedPorts\":{\"80/tcp\":{}},\"HostConfig\":{\"NetworkMode\":\"none\","
-        "\"Dns\":[\"b\\\"\"],\"DnsSearch\":[],"
-        "\"Runtime\":\"runsc\",\"IpcMode\":\"private\",\"CgroupnsMode\":\"private\","
-        "\"CgroupParent\":\"/p\",\"LogConfig\":{\"Type\":\"none\"},\"Memory\":1,"
-        "\"MemorySwap\":2,\"NanoCpus\":3,\"PidsLimit\":4,\"ShmSize\":5,\"OomScoreAdj\":500,"
-        "\"ReadonlyRootfs\":true,\"AutoRemove\":false,\"StorageOpt\":{\"size\":\"1g\"},\"CapDrop\":[],"
-        "\"CapAdd\":[\"a\",\"b\\\"\"],\"SecurityOpt\":[\"a\",\"b\\\"\"],"
-        "\"MaskedPaths\":[\"a\",\"b\\\"\"],\"Tmpfs\":{\"a\":\"b\\\"\"},\"Sysctls\":{\"a\":\"b\\\"\"},"
-        "\"Mounts\":[{\"Type\":\"volume\",\"Source\":\"v\",\"Target\":\"/g\",\"ReadOnly\":true,"
-        "\"VolumeOptions\":{\"NoCopy\":true}},{\"Type\":\"tmpfs\",\"Target\":\"/t\","
-        "\"ReadOnly\":false}],\"Ulimits\":[{\"Name\":\"nofile\",\"Soft\":1,\"Hard\":2}],"
-        "\"PortBindings\":{\"80/tcp\":[{\"HostIp\":\"127.0.0.1\",\"HostPort\":\"8080\"}]}}}");
+    check(&spec,
+          "{\"Image\":\"i\",\"Entrypoint\":[\"a\",\"b\\\"\"],\"Cmd\":[\"b\\\"\"],"
+          "\"Env\":[\"a\",\"b\\\"\"],\"Labels\":{\"a\":\"b\\\"\"},\"WorkingDir\":\"/w\","
+          "\"User\":\"0:0\",\"Hostname\":\"h\",\"Tty\":false,\"OpenStdin\":true,"
+          "\"StdinOnce\":true,\"AttachStdin\":true,\"AttachStdout\":true,\"AttachStderr\":true,"
+          "\"ExposedPorts\":{\"80/tcp\":{}},\"HostConfig\":{\"NetworkMode\":\"none\","
+          "\"Dns\":[\"b\\\"\"],\"DnsSearch\":[],"
+          "\"Runtime\":\"runsc\",\"IpcMode\":\"private\",\"CgroupnsMode\":\"private\","
+          "\"LogConfig\":{\"Type\":\"none\"},\"Memory\":1,"
+          "\"MemorySwap\":2,\"NanoCpus\":3,\"PidsLimit\":4,\"ShmSize\":5,\"OomScoreAdj\":500,"
+          "\"ReadonlyRootfs\":true,\"AutoRemove\":false,\"CapDrop\":[],"
+          "\"CapAdd\":[\"a\",\"b\\\"\"],\"SecurityOpt\":[\"a\",\"b\\\"\"],"
+          "\"MaskedPaths\":[\"a\",\"b\\\"\"],\"Tmpfs\":{\"a\":\"b\\\"\"},"
+          "\"Mounts\":[{\"Type\":\"volume\",\"Source\":\"v\",\"Target\":\"/g\",\"ReadOnly\":true,"
+          "\"VolumeOptions\":{\"NoCopy\":true}},{\"Type\":\"tmpfs\",\"Target\":\"/t\","
+          "\"ReadOnly\":false}],\"Ulimits\":[{\"Name\":\"nofile\",\"Soft\":1,\"Hard\":2}],"
+          "\"PortBindings\":{\"80/tcp\":[{\"HostIp\":\"127.0.0.1\",\"HostPort\":\"8080\"}]}}}");
 }
 
 static void test_a_body_has_a_maximum(void **state)

@@ -281,15 +281,15 @@ static bool is_removed(struct docker *docker)
 }
 
 /* What the container or its engine said last. */
-static int docker_lost(struct box *box, const struct box_spec *spec, struct gb_err *err)
+static int docker_ended(struct box *box, struct gb_err *err)
 {
     struct docker *docker = box_state(box);
     struct container_state state = { 0 };
     struct gb_err ignored = { 0 };
     char said[256];
     size_t n = docker->attach ? attach_said(docker->attach, said, sizeof(said) - 1) : 0;
+    int fault = docker->attach ? attach_fault(docker->attach) : 0;
 
-    (void)spec;
     said[n] = '\0';
     for (size_t i = 0; i < n; i++)
         if ((unsigned char)said[i] < ' ')
@@ -300,9 +300,20 @@ static int docker_lost(struct box *box, const struct box_spec *spec, struct gb_e
         return gb_fail(err, -ETIMEDOUT, GB_BLAME_PEER,
                        "the engine does not answer any more" GB_REMEDY
                        "see whether it is well: docker info");
+    if (state.is_running && fault < 0)
+        return gb_fail(err, fault, GB_BLAME_PEER,
+                       "the stream of the container broke: %s" GB_REMEDY
+                       "see what lies between here and the engine, such as a proxy",
+                       strerror(-fault));
     return gb_fail(err, -EPIPE, GB_BLAME_PEER, "the container has ended%s%s%s%s",
                    state.is_oom_killed ? ": out of memory" : "", n || state.error[0] ? ": " : "",
                    state.error, said);
+}
+
+static int docker_lost(struct box *box, const struct box_spec *spec, struct gb_err *err)
+{
+    (void)spec;
+    return docker_ended(box, err);
 }
 
 static int docker_probe(const struct box_spec *spec, struct gb_err *err)
@@ -566,6 +577,7 @@ const struct box_ops box_docker = {
     .image_id = docker_image_id,
     .start = docker_start,
     .lost = docker_lost,
+    .ended = docker_ended,
     .run_open = docker_run_open,
     .run_cpu_ns = docker_run_cpu_ns,
     .run_kill = docker_run_kill,
