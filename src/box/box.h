@@ -36,6 +36,7 @@ struct box_engine {
     struct endpoint_hints hints;
     const char *api_version; /* NULL: what both can */
     const char *runtime;     /* "runsc"; NULL: the engine's own */
+    const char *platform;    /* DOCKER_DEFAULT_PLATFORM: "linux/amd64"; NULL: the engine's */
 };
 
 /* A port of the box that is one of the host's too. */

@@ -116,7 +116,7 @@ static int pull_one(struct image_call *call, struct buf *text, struct gb_err *er
     const struct image_pull order = {
         .name = call->parsed.operands[0],
         .config_dir = call->settings.engine.hints.config_dir,
-        .platform = call->args.platform,
+        .platform = call->args.platform ? call->args.platform : call->settings.engine.platform,
         .total_ms = call->settings.image_ms,
     };
     struct image_name name;

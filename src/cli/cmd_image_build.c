@@ -266,6 +266,7 @@ static int build_one(struct image_call *call, struct gb_err *err)
         .is_without_cache = call->args.is_without_cache,
         .is_pull = call->args.is_pull,
         .bases = call->settings.image_bases,
+        .platform = call->settings.engine.platform,
         .config_dir = call->settings.engine.hints.config_dir,
         .unix_time = (uint64_t)time(NULL),
     };

@@ -455,6 +455,7 @@ static int find_engine(struct settings *settings, const struct settings_input *i
 {
     const char *home = environment_get(input->env, "HOME");
     const char *config = environment_get(input->env, "DOCKER_CONFIG");
+    const char *platform = environment_get(input->env, "DOCKER_DEFAULT_PLATFORM");
 
     if (!config && home) {
         if (asprintf(&settings->docker_config, "%s/.docker", home) < 0) {
@@ -474,6 +475,7 @@ static int find_engine(struct settings *settings, const struct settings_input *i
                    .runtime_dir = environment_get(input->env, "XDG_RUNTIME_DIR") },
         .api_version = environment_get(input->env, "DOCKER_API_VERSION"),
         .runtime = settings->set[KEY_DOCKER_RUNTIME].value.text,
+        .platform = platform && *platform ? platform : NULL,
     };
     return 0;
 }

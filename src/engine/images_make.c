@@ -47,7 +47,8 @@ static int put_header(struct buf *header, const char *name, const struct buf *js
     header->len -= 2;
     header->data[header->len] = '\0';
     for (char *c = header->data + begin; *c; c++)
-        *c = *c == '+' ? '-' : *c == '/' ? '_' : *c;
+        if (*c == '+' || *c == '/')
+            *c = *c == '+' ? '-' : '_';
     return 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* image/bases.c - the images that a Dockerfile begins with, looked at before the build. */
+/* image/bases.c - the images that a Dockerfile uses, looked at before the build. */
 #include "image/bases.h"
 
 #include <errno.h>
@@ -12,12 +12,32 @@
 #include "image/dockerfile_check.h"
 #include "image/pull.h"
 
-/* Is the base of the item at that place an earlier stage, or nothing at all? */
-static bool is_inside(const struct dockerfile *dockerfile, size_t at)
+/* What follows the "=" of a flag; NULL: the item has none of that name. */
+static const char *flag_of(const struct dockerfile_item *item, const char *name)
 {
-    const char *base = dockerfile->items[at].words[0];
+    for (char **at = item->flags; *at; at++)
+        if (strncmp(*at, name, strlen(name)) == 0)
+            return *at + strlen(name);
+    return NULL;
+}
 
-    if (strcmp(base, "scratch") == 0)
+/* What an instruction begins with, or copies from; NULL: neither. */
+static const char *source_of(const struct dockerfile_item *item)
+{
+    if (item->is_trigger)
+        return NULL;
+    return item->op == DOCKERFILE_FROM   ? item->words[0]
+           : item->op == DOCKERFILE_COPY ? flag_of(item, "--from=")
+                                         : NULL;
+}
+
+/* Is the source of the item at that place an earlier stage, or nothing at all? */
+static bool is_inside(const struct dockerfile *dockerfile, size_t at, const char *base)
+{
+    bool is_number =
+        dockerfile->items[at].op == DOCKERFILE_COPY && !base[strspn(base, "0123456789")];
+
+    if (strcmp(base, "scratch") == 0 || is_number)
         return true;
     for (size_t i = 0; i < at; i++) {
         char **words = dockerfile->items[i].words;
@@ -32,27 +52,25 @@ static bool is_inside(const struct dockerfile *dockerfile, size_t at)
 /* NULL where a builder would put its own platform in. */
 static const char *platform_of(const struct dockerfile_item *item)
 {
-    static const char flag[] = "--platform=";
+    const char *platform = item->op == DOCKERFILE_FROM ? flag_of(item, "--platform=") : NULL;
 
-    for (char **at = item->flags; *at; at++)
-        if (strncmp(*at, flag, strlen(flag)) == 0 && !strchr(*at, '$'))
-            return *at + strlen(flag);
-    return NULL;
+    return platform && !strchr(platform, '$') ? platform : NULL;
 }
 
-static int look(struct engine *engine, const struct dockerfile_item *from,
+static int look(struct engine *engine, const struct dockerfile_item *item,
                 const struct bases_order *order, struct images_config *ret, struct gb_err *err)
 {
+    const char *own = platform_of(item);
     const struct image_pull pull = {
-        .name = from->words[0],
+        .name = source_of(item),
         .config_dir = order->config_dir,
-        .platform = platform_of(from),
+        .platform = own ? own : order->platform,
         .total_ms = image_left_ms(order->deadline_ns),
     };
     struct image_pulled pulled;
     struct image_name name;
     char text[IMAGE_TEXT_SIZE];
-    int r = image_name_parse(from->words[0], &name, err);
+    int r = image_name_parse(pull.name, &name, err);
 
     if (r < 0)
         return r;
@@ -89,15 +107,18 @@ static int check_trigger(const struct dockerfile_item *from, const char *trigger
                    from->line, from->words[0], ret->items[0].message);
 }
 
-static int prepare(struct engine *engine, const struct dockerfile_item *from,
+/* Triggers are of an image that is built on. */
+static int prepare(struct engine *engine, const struct dockerfile_item *item,
                    const struct bases_order *order, struct dockerfile_findings *ret,
                    struct gb_err *err)
 {
     cleanup_images_config struct images_config config = { 0 };
-    int r = look(engine, from, order, &config, err);
+    int r = look(engine, item, order, &config, err);
 
+    if (item->op != DOCKERFILE_FROM)
+        return r;
     for (char **trigger = config.triggers; r == 0 && *trigger; trigger++)
-        r = check_trigger(from, *trigger, order, ret, err);
+        r = check_trigger(item, *trigger, order, ret, err);
     return r;
 }
 
@@ -107,9 +128,11 @@ int bases_prepare(struct engine *engine, const struct dockerfile *dockerfile,
 {
     int r = 0;
 
-    for (size_t i = 0; r == 0 && i < dockerfile->n; i++)
-        if (dockerfile->items[i].op == DOCKERFILE_FROM && !dockerfile->items[i].is_trigger &&
-            !is_inside(dockerfile, i))
+    for (size_t i = 0; r == 0 && i < dockerfile->n; i++) {
+        const char *source = source_of(&dockerfile->items[i]);
+
+        if (source && !is_inside(dockerfile, i, source))
             r = prepare(engine, &dockerfile->items[i], order, ret, err);
+    }
     return r;
 }

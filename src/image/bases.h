@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* image/bases.h - the images that a Dockerfile begins with, looked at before the build.
+/* image/bases.h - the images that a Dockerfile uses, looked at before the build.
  *
  * An image may carry triggers (ONBUILD), instructions that run in whatever is built on it without
  * being in its Dockerfile.  So every base is on the engine before the build begins, pulled with the
- * credentials of its own registry, and its triggers are held to the rules of the Dockerfile.
+ * credentials of its own registry, and its triggers are held to the rules of the Dockerfile.  What
+ * COPY takes files from (--from=IMAGE) is there before, too: the engine would pull it without a
+ * log-in.
  */
 #pragma once
 
@@ -20,6 +22,7 @@ struct stream_sink;
 struct bases_order {
     const struct dockerfile_policy *policy;
     const char *config_dir; /* docker's, for credentials; NULL: none */
+    const char *platform;   /* of images that the Dockerfile says none for; NULL: the engine's */
     bool is_pull;           /* look for newer ones */
     uint64_t deadline_ns;   /* of all pulls together */
     const struct stream_sink *sink;

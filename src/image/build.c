@@ -314,6 +314,7 @@ static int send(struct work *work, struct engine *engine, struct context_stream 
         .tags = tags,
         .dockerfile = work->text_name,
         .build_args = pairs,
+        .platform = order->platform,
         .network_mode = order->is_without_network ? "none" : NULL,
         .is_no_cache = order->is_without_cache,
         .total_ms = image_left_ms(work->deadline_ns),
@@ -392,6 +393,7 @@ static int build(struct work *work, struct engine *engine, struct gb_err *err)
     const struct bases_order bases = {
         .policy = &work->policy,
         .config_dir = work->order->config_dir,
+        .platform = work->order->platform,
         .is_pull = work->order->is_pull,
         .deadline_ns = work->deadline_ns,
         .sink = &sink,

@@ -43,6 +43,7 @@ struct image_build {
     const struct dockerfile_arg *args;
     size_t n_args;
     const char *const *bases; /* allowed base images, as in dockerfile_policy; NULL: any */
+    const char *platform;     /* "linux/arm64"; the engine's */
     bool is_without_network;  /* of its steps */
     bool is_without_cache;
     bool is_pull;           /* look for newer base images */

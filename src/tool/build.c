@@ -138,6 +138,7 @@ static int build_from(struct tool_call *call, const struct build_args *args, con
         .tag = args->tag,
         .total_ms = call->host->image_max_ms,
         .bases = call->host->image_bases,
+        .platform = call->host->box->engine->platform,
         .config_dir = call->host->box->engine->hints.config_dir,
         .unix_time = (uint64_t)time(NULL),
     };

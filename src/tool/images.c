@@ -46,6 +46,7 @@ static int pull(struct tool_call *call, void *bound, struct gb_err *err)
     const struct image_pull order = {
         .name = args->image,
         .config_dir = call->host->box->engine->hints.config_dir,
+        .platform = call->host->box->engine->platform,
         .total_ms = call->host->image_max_ms,
     };
     cleanup_engine struct engine *engine = NULL;

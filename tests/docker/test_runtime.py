@@ -17,3 +17,11 @@ def test_a_runtime_that_the_engine_lacks_is_refused_with_those_it_has(docker):
     done = run(docker, "none-such")
     assert done.returncode == 125 and b"the engine has no runtime 'none-such'" in done.err, done
     assert b"runc" in done.err.partition(b"it has")[2] and b"--runtime" in done.err, done
+
+
+def test_the_platform_of_the_environment_is_that_of_the_box(docker):
+    words = docker.words("echo up", as_json=False)
+    done = box.run_words(words, host_env={**docker.environment, "DOCKER_DEFAULT_PLATFORM": "linux/s390x"})
+    assert done.returncode == 2 and b"s390x" in done.err, done
+    done = box.run_words(words, host_env={**docker.environment, "DOCKER_DEFAULT_PLATFORM": ""})
+    assert (done.returncode, done.out) == (0, b"up\n"), done

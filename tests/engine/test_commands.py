@@ -50,6 +50,18 @@ def test_the_time_of_a_build_is_that_of_its_base_images_too(engine, place):
     assert b"in time" in done.err, done
 
 
+@pytest.mark.parametrize("words, n_gone", [(["pull", "some:1"], 1), (["build", "-"], 2)])
+@pytest.mark.parametrize("said, asked_for", [("linux/s390x", b"platform=linux%2Fs390x"), ("", None)])
+def test_the_platform_of_the_environment_is_that_of_pulls(engine, words, n_gone, said, asked_for):
+    path, env = engine
+    with scripted(path, PING, *[GONE] * (n_gone + 1)) as asked:
+        done = box.run_words([str(places.binary()), "image", *words], input=b"FROM some:1\n",
+                             host_env={**env, "DOCKER_DEFAULT_PLATFORM": said})
+    assert done.returncode == 2, done
+    assert b"POST" in asked[-1] and (asked_for or b"fromImage") in asked[-1], asked
+    assert (b"platform" in asked[-1]) == bool(said), asked
+
+
 def test_a_command_that_is_cancelled_while_its_container_is_made_ends(engine):
     path, env = engine
     words = box.command("true", language="sh", backend="docker", image="i")

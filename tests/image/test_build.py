@@ -198,6 +198,18 @@ def test_a_base_image_is_pulled_with_the_credentials_of_its_registry(image, club
     assert image.json("build", "-", data=f"FROM {name}\nRUN true\n".encode()).status == "success"
 
 
+def test_what_is_copied_from_an_image_is_pulled_with_the_credentials_of_its_registry(image, club):
+    """A stage of that name, and a stage's number, are no images."""
+    name = club.push(IMAGE, "lib/parts:1")
+    text = f"FROM {IMAGE} AS first\nFROM {IMAGE}\nCOPY --from=FIRST /bin/sh /1\nCOPY --from=0 /bin/sh /2\n"
+    assert image.json("build", "-", data=text.encode()).status == "success"
+    text += f"COPY --from={name} /bin/busybox /3\n"
+    made = image.json("build", "-", data=text.encode(), code=2)
+    assert "pulling" in made.error and made.remedy == f"docker login {club.address}"
+    image.configure(auths={club.address: registry.credentials()})
+    assert image.json("build", "-", data=text.encode(), code=0).status == "success"
+
+
 def test_a_signal_ends_the_build_and_leaves_nothing(image, running_call):
     folder = image.context(Dockerfile=f"FROM {IMAGE}\nRUN echo begun; sleep 1000\n")
     process = running_call(image, "build", folder, "-t", "slow", stdout=subprocess.PIPE, stderr=subprocess.PIPE)

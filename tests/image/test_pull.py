@@ -164,5 +164,3 @@ def test_what_is_no_name_is_refused_before_the_engine_is_asked(image, name):
 def test_one_name_is_wanted(image):
     assert image("pull").code == 2
     assert image("pull", "a", "b").code == 2
-
-

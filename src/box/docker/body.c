@@ -196,6 +196,7 @@ int docker_create_filler(struct engine *engine, const struct box_spec *spec, con
     struct docker_marks marks;
     const struct container_spec body = {
         .image = spec->image,
+        .platform = spec->engine->platform,
         .entrypoint = nothing,
         .labels = marks.labels,
         .network_mode = "none",
@@ -220,6 +221,7 @@ int docker_create(struct engine *engine, const struct box_spec *spec,
     struct container_mount mounts[DOCKER_LAYERS_MAX + 2] = { 0 };
     struct container_spec body = {
         .image = spec->image,
+        .platform = spec->engine->platform,
         .entrypoint = entrypoint,
         .labels = marks.labels,
         .workdir = "/",
