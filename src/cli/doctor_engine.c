@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/doctor_engine.c - what `doctor` tells of the engine: is there one, and can it make boxes? */
+/* cli/doctor_engine.c - what `doctor` tells of the engine: is there one, can it make boxes, and of
+ * what? */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "cli/doctor_host.h"
 #include "engine/endpoint.h"
 #include "engine/engine.h"
+#include "engine/images.h"
 #include "engine/info.h"
 
 /* Somebody sits and waits for it. */
@@ -35,7 +37,21 @@ static const char *lack_of(const struct engine_info *info)
     return NULL;
 }
 
-static int look(struct doctor_host *host, const struct box_engine *wish, struct gb_err *err)
+/* An engine that does not say is one that has it not. */
+static void look_for_image(struct doctor_host *host, struct engine *engine, const char *image)
+{
+    cleanup_images_config struct images_config config = { 0 };
+    struct gb_err ignored = { 0 };
+    size_t len = strlen(host->docker);
+
+    (void)snprintf(host->image, sizeof(host->image), "%s", image);
+    host->has_image = images_inspect(engine, image, &config, &ignored) == 0;
+    (void)snprintf(host->docker + len, sizeof(host->docker) - len, ", %s the image %.100s",
+                   host->has_image ? "of" : "not before it has", image);
+}
+
+static int look(struct doctor_host *host, const struct box_engine *wish, const char *image,
+                struct gb_err *err)
 {
     cleanup_engine struct engine *engine = NULL;
     cleanup_engine_info struct engine_info info = { 0 };
@@ -62,13 +78,15 @@ static int look(struct doctor_host *host, const struct box_engine *wish, struct 
     (void)snprintf(host->docker, sizeof(host->docker), "%s %.40s at %.120s: %s",
                    engine_is_podman(engine) ? "Podman" : "Docker", info.version, endpoint.shown,
                    lack ? lack : "boxes can be made (--backend docker)");
+    if (!lack)
+        look_for_image(host, engine, image);
     return 0;
 }
 
-void doctor_engine_look(struct doctor_host *host, const struct box_engine *wish)
+void doctor_engine_look(struct doctor_host *host, const struct box_engine *wish, const char *image)
 {
     struct gb_err err = { 0 };
-    int r = look(host, wish, &err);
+    int r = look(host, wish, image, &err);
 
     if (r < 0)
         (void)snprintf(host->docker, sizeof(host->docker), "%.*s; native boxes need none",

@@ -22,7 +22,9 @@ struct doctor_host {
     struct doctor_program programs[DOCTOR_PROGRAMS_MAX];
     size_t n_programs;
     bool has_docker; /* an engine answers, */
-    bool can_docker; /* and has what a box needs */
+    bool can_docker; /* and has what a box needs; */
+    bool has_image;  /* the image, too */
+    char image[160]; /* that boxes would be made of; "": not looked for */
     char docker[320];
     char notes[DOCTOR_NOTES_MAX][256]; /* settings of the kernel that matter */
     size_t n_notes;
@@ -33,7 +35,7 @@ void doctor_kernel_look(struct doctor_host *host, const char *settings);
 
 struct box_engine;
 
-/* Asks the engine, if there is one. */
-void doctor_engine_look(struct doctor_host *host, const struct box_engine *wish);
+/* Asks the engine, if there is one, also for that image. */
+void doctor_engine_look(struct doctor_host *host, const struct box_engine *wish, const char *image);
 
 void doctor_host_look(struct doctor_host *host, const char *const *toolchains, char *const *env);

@@ -189,6 +189,8 @@ static int report_json(const struct report *report, struct gb_err *err)
     json_put_bool(&w, "reachable", report->host.has_docker);
     json_put_bool(&w, "ok", report->host.can_docker);
     json_put_str(&w, "detail", report->host.docker);
+    json_put_str(&w, "image", report->host.image[0] ? report->host.image : NULL);
+    json_put_bool(&w, "has_image", report->host.has_image);
     json_object_end(&w);
     json_array_begin(&w, "notes");
     for (size_t i = 0; i < report->host.n_notes; i++)
@@ -287,6 +289,7 @@ static int report_text(const struct report *report, struct gb_err *err)
 static void look(struct report *report, const struct box_spec *spec)
 {
     const struct settings *settings = report->settings;
+    bool is_host = strcmp(spec->image, BOX_IMAGE_HOST) == 0;
 
     native_survey(spec, &report->survey);
     if (settings->backend == BACKEND_DOCKER)
@@ -294,7 +297,12 @@ static void look(struct report *report, const struct box_spec *spec)
     else
         report->broken = report->survey.missing & settings->must_hold;
     doctor_host_look(&report->host, settings->toolchains, environ);
-    doctor_engine_look(&report->host, spec->engine);
+    doctor_engine_look(&report->host, spec->engine, is_host ? BOX_IMAGE_DOCKER : spec->image);
+    if (settings->backend == BACKEND_DOCKER && report->host.image[0] && !report->host.has_image &&
+        !report->refusal.code)
+        (void)gb_fail(&report->refusal, -ENOENT, GB_BLAME_HOST,
+                      "the engine does not have the image '%s'" GB_REMEDY "glovebox image pull %s",
+                      report->host.image, report->host.image);
 }
 
 int doctor_run(const struct doctor_args *args, const struct settings *settings, struct gb_err *err)

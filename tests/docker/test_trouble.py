@@ -312,7 +312,8 @@ NOWHERE = {"DOCKER_HOST": "unix:///nowhere/engine.sock"}
 
 def test_doctor_judges_the_backend_that_boxes_are_made_by(docker):
     words = [str(place.binary()), "doctor", "--backend", "docker"]
-    fit = box.run_words([*words, "--json"], host_env=docker.environment)
+    image = {**docker.environment, "GLOVEBOX_IMAGE": docker.image}
+    fit = box.run_words([*words, "--json"], host_env=image)
     assert (fit.returncode, fit.document["ok"], fit.document["backend"]) == (0, True, "docker"), fit
     assert "error" not in fit.document
     unfit = box.run_words([*words, "--json"], host_env=NOWHERE)
@@ -322,15 +323,27 @@ def test_doctor_judges_the_backend_that_boxes_are_made_by(docker):
     text = box.run_words(words, host_env=NOWHERE)
     assert text.returncode == 1 and b"No box could be tried" in text.out, text
     # One that every wall is asked of is none that an engine makes.
-    strict = box.run_words([*words, "--json"], host_env={**docker.environment, "GLOVEBOX_REQUIRE": "user_ns"})
+    strict = box.run_words([*words, "--json"], host_env={**image, "GLOVEBOX_REQUIRE": "user_ns"})
     assert strict.returncode == 1 and "user_ns" in strict.document["error"]["message"], strict
+
+
+def test_S1_11_doctor_looks_for_the_image(docker):
+    words = [str(place.binary()), "doctor", "--json", "--backend", "docker"]
+    fit = box.run_words(words, host_env={**docker.environment, "GLOVEBOX_IMAGE": docker.image}).document["docker"]
+    assert (fit["image"], fit["has_image"]) == (docker.image, True), fit
+    unfit = box.run_words(words, host_env=docker.environment)
+    assert (unfit.returncode, unfit.document["docker"]["ok"], unfit.document["docker"]["has_image"]) == (1, True, False), unfit
+    assert unfit.document["error"]["remedy"] == "glovebox image pull python:3.11-slim", unfit
+    # It is only told where boxes are native ones.
+    native = box.run_words([*words[:3], "--backend", "native"], host_env=docker.environment)
+    assert native.returncode == 0 and native.document["docker"]["has_image"] is False, native
 
 
 def test_doctor_does_not_mind_native_walls_where_boxes_are_containers(docker):
     lame = lacking.without_namespaces("max_net_namespaces", 0, place.binary(), "doctor", "--json", "--backend")
     as_native = box.run_words([*lame, "native"], host_env=docker.environment)
     assert (as_native.returncode, as_native.document["walls"]["net"]["ok"]) == (1, False), as_native
-    as_container = box.run_words([*lame, "docker"], host_env=docker.environment)
+    as_container = box.run_words([*lame, "docker"], host_env={**docker.environment, "GLOVEBOX_IMAGE": docker.image})
     assert (as_container.returncode, as_container.document["ok"]) == (0, True), as_container
     assert as_container.document["walls"]["net"]["ok"] is False, "told all the same"
 
