@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -164,6 +165,16 @@ ssize_t fd_recv(int sock, void *data, size_t len, int *fds, size_t *n_fds, int f
         return -EPROTO;
     }
     return n;
+}
+
+void fd_allow(size_t n)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= n)
+        return;
+    limit.rlim_cur = limit.rlim_max < n ? limit.rlim_max : n;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 int fd_set_nonblock(int fd)

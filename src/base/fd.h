@@ -36,6 +36,9 @@ ssize_t fd_recv(int sock, void *data, size_t len, int *fds, size_t *n_fds, int f
 
 int fd_set_nonblock(int fd);
 
+/* This process may have so many descriptors open, as far as its hard limit goes. */
+void fd_allow(size_t n);
+
 /* A sealed memfd that holds data: nobody can change it any more. */
 int fd_sealed(const char *name, const void *data, size_t len);
 

@@ -57,8 +57,10 @@ struct carry {
     struct carry_spec spec;
     uint64_t connections; /* begun so far, whatever became of them */
     uint64_t bytes;       /* moved so far, both ways */
+    size_t held;          /* of the box's bytes, for servers that have not taken them */
     struct asked asked;   /* names that no rule lists by themselves */
     size_t n_resolves;    /* under way */
+    size_t used;          /* all conns in use lie below this index */
     struct conn conns[CARRY_CONNS_MAX];
     struct conn *polled[CARRY_CONNS_MAX]; /* whose each entry of the last poll is */
 };
@@ -151,7 +153,7 @@ static void cut_off(struct conn *conn, enum net_answer answer, int error)
 /* A box that has had its bytes has no network any more. */
 static void end_all(struct carry *carry)
 {
-    for (size_t i = 0; i < CARRY_CONNS_MAX; i++)
+    for (size_t i = 0; i < carry->used; i++)
         if (carry->conns[i].state == CONN_OPEN)
             cut_off(&carry->conns[i], NET_OVER_BYTES, 0);
 }
@@ -257,7 +259,10 @@ static void dialled(struct conn *conn)
         dial_failed(conn, error ? error : errno);
         return;
     }
-    conn->tie = (struct tie){ .count = &conn->carry->bytes, .over = on_over, .user = conn };
+    conn->tie = (struct tie){ .held_in_all = &conn->carry->held,
+                              .count = &conn->carry->bytes,
+                              .over = on_over,
+                              .user = conn };
     if (tie_open(&conn->tie, conn->carry->link, conn->fd) < 0) {
         fail(conn, ENOBUFS);
         return;
@@ -333,7 +338,7 @@ static void resolve_if(struct conn *conn, enum net_answer answer)
 /* Somebody's turn has come. */
 static void resolve_more(struct carry *carry)
 {
-    for (size_t i = 0; i < CARRY_CONNS_MAX && carry->n_resolves < RESOLVES_MAX; i++)
+    for (size_t i = 0; i < carry->used && carry->n_resolves < RESOLVES_MAX; i++)
         if (carry->conns[i].state == CONN_RESOLVING && !carry->conns[i].resolve)
             begin_resolve(&carry->conns[i]);
 }
@@ -349,6 +354,8 @@ static struct conn *conn_new(struct carry *carry, uint32_t ask)
             continue;
         conn->ask = ask;
         conn->state = CONN_RESOLVING;
+        if (i >= carry->used)
+            carry->used = i + 1;
         return conn;
     }
     return NULL;
@@ -399,7 +406,7 @@ static void on_connect(struct carry *carry, const struct msg_connect *msg, struc
 
 static void on_hung_up(struct carry *carry, const struct msg_hung_up *msg)
 {
-    for (size_t i = 0; i < CARRY_CONNS_MAX; i++) {
+    for (size_t i = 0; i < carry->used; i++) {
         struct conn *conn = &carry->conns[i];
 
         if (conn->state == CONN_OPEN && conn->ask == msg->ask) {
@@ -462,7 +469,9 @@ static size_t polls(void *user, struct pollfd *fds, size_t max)
 
     if (has_had_all_bytes(carry))
         end_all(carry);
-    for (size_t i = 0; i < CARRY_CONNS_MAX && n < max; i++) {
+    while (carry->used > 0 && carry->conns[carry->used - 1].state == CONN_FREE)
+        carry->used--;
+    for (size_t i = 0; i < carry->used && n < max; i++) {
         struct pollfd wish = { .fd = -1 };
 
         if (carry->conns[i].state != CONN_FREE)

@@ -30,7 +30,10 @@ struct link;
 
 /* Connections and look-ups together, as many as a glove has under way of both: with fewer places
  * its questions would be turned away while connections are open. */
-#define CARRY_CONNS_MAX (256 + 64)
+#define CARRY_CONNS_MAX (1024 + 64)
+
+/* For a box with as many, and the rest of a process besides. */
+#define CARRY_FILES_MAX 4096
 
 /* Bytes of a name that no rule lists by itself; the world's are shorter. */
 #define CARRY_NAME_MAX 128

@@ -103,7 +103,7 @@ struct link_side {
     void (*served)(void *user, const struct pollfd *fds, size_t n);
     void *user;
 };
-#define LINK_SIDE_MAX 832
+#define LINK_SIDE_MAX 1600
 
 /* At most two; -EBUSY.  Not while the link is being served. */
 int link_add_side(struct link *link, const struct link_side *side);

@@ -16,8 +16,8 @@
 #include "wire/msg.h"
 
 /* Of runs and files; and two for each connection of its programs, and of its ports. */
-#define CHANNELS_MAX   (64 + 2 * 256 + 2 * 256)
-#define CHANNEL_PLACES 2048
+#define CHANNELS_MAX   (64 + 2 * 1024 + 2 * 256)
+#define CHANNEL_PLACES 4096
 #define REQUESTS_MAX   32
 #define SIDES_MAX      2
 

@@ -35,6 +35,7 @@ struct ports {
     struct port list[BOX_PORTS_MAX];
     uint32_t next_ask;
     size_t n_conns;
+    size_t held; /* of the box's bytes, for clients that have not taken them */
     struct conn conns[PORTS_CONNS_MAX];
     size_t n_polled_ports;
     struct conn *polled[PORTS_CONNS_MAX]; /* whose each entry behind these is */
@@ -102,7 +103,7 @@ static void begin(struct ports *ports, uint16_t box_port, int fd)
     int on = 1;
 
     conn->ask = msg.ask;
-    conn->tie = (struct tie){ .over = on_over, .user = conn };
+    conn->tie = (struct tie){ .held_in_all = &ports->held, .over = on_over, .user = conn };
     ports->n_conns++;
     if (tie_open(&conn->tie, ports->link, fd) < 0) {
         close(fd);

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -47,17 +46,6 @@ struct switchboard {
 
 /* ---- in a process of its own ----------------------------------------------------------------- */
 
-/* Two for each connection, and a resolver's. */
-static void raise_files(void)
-{
-    struct rlimit limit;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-        limit.rlim_cur = limit.rlim_max;
-        (void)setrlimit(RLIMIT_NOFILE, &limit);
-    }
-}
-
 static int take_lock(struct switchboard *board, struct gb_err *err)
 {
     board->lock_fd = openat(board->dir_fd, LOCK_FILE, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -91,7 +79,7 @@ static int begin(struct switchboard *board, const struct order *order, struct gb
     struct box_news news;
     int r = kept_attach(order->state_dir, order->kept, &board->box, &news, err);
 
-    raise_files();
+    fd_allow(CARRY_FILES_MAX);
     if (r == 0)
         r = board->dir_fd = kept_dir(order->state_dir, order->kept, err);
     if (r >= 0)

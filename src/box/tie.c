@@ -64,6 +64,7 @@ static int give_held(struct tie *tie)
             return (int)n;
         tie->held_at += (size_t)n;
         tie->held_len -= (size_t)n;
+        *tie->held_in_all -= (size_t)n;
     }
     tie->held_at = 0;
     end_out(tie);
@@ -75,7 +76,7 @@ static bool hold(struct tie *tie, const uint8_t *bytes, size_t len)
 {
     if (!tie->held)
         tie->held = malloc(WIRE_CREDIT_START);
-    if (!tie->held)
+    if (!tie->held || len > TIES_HELD_MAX - *tie->held_in_all)
         return false;
     if (tie->held_at > 0) {
         memmove(tie->held, tie->held + tie->held_at, tie->held_len);
@@ -83,6 +84,7 @@ static bool hold(struct tie *tie, const uint8_t *bytes, size_t len)
     }
     memcpy(tie->held + tie->held_len, bytes, len);
     tie->held_len += len;
+    *tie->held_in_all += len;
     return true;
 }
 
@@ -158,6 +160,8 @@ void tie_close(struct tie *tie)
         link_channel_close(tie->link, tie->in);
     if (tie->out)
         link_channel_close(tie->link, tie->out);
+    if (tie->held_len)
+        *tie->held_in_all -= tie->held_len;
     free(tie->held);
     *tie = (struct tie){ .fd = -1 };
 }

@@ -6,7 +6,8 @@
  *    peer ◄── socket ── out (from the box)        what the peer does not take is held, and paid for
  *                                                 as it does
  *
- * Bytes held for a slow peer are bounded by the credit of one channel.
+ * Bytes held for a slow peer are bounded by the credit of one channel, and those of all ties of one
+ * owner by TIES_HELD_MAX: whose would be more is cut off.
  */
 #pragma once
 
@@ -15,7 +16,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "wire/frame.h"
+
 struct link;
+
+/* Of 256 peers that take nothing, or of more that take a part. */
+#define TIES_HELD_MAX (256 * (size_t)WIRE_CREDIT_START)
 
 struct tie {
     struct link *link;
@@ -29,6 +35,7 @@ struct tie {
     size_t held_len;
     uint64_t bytes_sent; /* to the peer */
     uint64_t bytes_received;
+    size_t *held_in_all;      /* of all ties of the owner's, this one included */
     uint64_t *count;          /* both are added here, too; may be NULL */
     void (*over)(void *user); /* both directions have ended; tie_close() is the owner's */
     void *user;

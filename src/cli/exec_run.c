@@ -20,6 +20,7 @@
 #include "base/fd.h"
 #include "base/id.h"
 #include "box/box.h"
+#include "box/carry.h"
 #include "box/kept.h"
 #include "cli/box_user.h"
 #include "cli/command.h"
@@ -547,6 +548,7 @@ int exec_run(const struct exec_args *args, const struct settings *settings, stru
 
     if (r < 0)
         return r;
+    fd_allow(CARRY_FILES_MAX);
     printer_init(&printer, signals);
     printer.tty = &session.tty;
     exec_lines_init(&lines, STDOUT_FILENO, signals);

@@ -21,6 +21,7 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "box/carry.h"
 #include "cli/command.h"
 #include "cli/run_args.h"
 #include "cli/run_deliver.h"
@@ -666,5 +667,6 @@ int run_task(const struct call *call, const struct run_args *args, struct gb_err
         .signals = signals_open(err),
     };
 
+    fd_allow(CARRY_FILES_MAX);
     return session.signals < 0 ? session.signals : work(&session, err);
 }

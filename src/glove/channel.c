@@ -29,10 +29,24 @@
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
+static uint16_t *hint_of(struct channels *channels, uint32_t number)
+{
+    return &channels->hints[number / 2 % CHANNEL_HINTS];
+}
+
+static bool is_number(const struct channel *channel, uint32_t number)
+{
+    return channel->way != CHANNEL_FREE && channel->number == number;
+}
+
 struct channel *channel_find(struct channels *channels, uint32_t number)
 {
+    struct channel *hinted = &channels->all[*hint_of(channels, number)];
+
+    if (is_number(hinted, number))
+        return hinted;
     for (size_t i = 0; i < channels->used; i++)
-        if (channels->all[i].way != CHANNEL_FREE && channels->all[i].number == number)
+        if (is_number(&channels->all[i], number))
             return &channels->all[i];
     return NULL;
 }
@@ -72,6 +86,7 @@ int channel_open(struct channels *channels, uint32_t number, enum channel_way wa
         .credit = (uint64_t)WIRE_CREDIT_START,
         .window = WIRE_CREDIT_START,
     };
+    *hint_of(channels, number) = (uint16_t)(channel - channels->all);
     *ret = channel;
     return 0;
 }

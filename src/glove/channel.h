@@ -35,10 +35,14 @@
 struct link;
 
 /* Three for each of 64 children; two for each connection of either kind (conn.h). */
-#define CHANNELS_MAX 1280
-#define CONNS_MAX    256
-#define SPILLS_MAX   (72 + 2 * CONNS_MAX) /* one for each child and each connection */
-#define WIDES_MAX    8                    /* for as many connections at a time */
+#define CONNS_MAX    1024 /* of programs */
+#define DIALS_MAX    256  /* that the host asked for */
+#define CHANNELS_MAX (3 * 64 + 2 * (CONNS_MAX + DIALS_MAX))
+#define SPILLS_MAX   (72 + CONNS_MAX + DIALS_MAX) /* one for each child and each connection */
+#define WIDES_MAX    8                            /* for as many connections at a time */
+
+/* The host gives numbers in their order: each mostly has a place of its own here. */
+#define CHANNEL_HINTS 4096
 
 enum channel_way {
     CHANNEL_FREE,
@@ -78,6 +82,7 @@ struct channel {
 struct channels {
     size_t used; /* all channels in use lie below this index */
     struct channel all[CHANNELS_MAX];
+    uint16_t hints[CHANNEL_HINTS]; /* by number: where it was put last, in `all` */
     struct spill spills[SPILLS_MAX];
     struct spill wides[WIDES_MAX];
     uint8_t spill_bytes[SPILLS_MAX][WIRE_CREDIT_START];

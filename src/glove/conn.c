@@ -11,11 +11,16 @@
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
+static size_t most_of(enum conn_kind kind)
+{
+    return kind == CONN_OURS ? CONNS_MAX : DIALS_MAX;
+}
+
 bool conn_has_room(const struct conns *conns, enum conn_kind kind)
 {
-    if (conns->used[kind] < CONNS_MAX)
+    if (conns->used[kind] < most_of(kind))
         return true;
-    for (size_t i = 0; i < CONNS_MAX; i++)
+    for (size_t i = 0; i < most_of(kind); i++)
         if (conns->all[kind][i].state == CONN_FREE)
             return true;
     return false;
@@ -23,7 +28,7 @@ bool conn_has_room(const struct conns *conns, enum conn_kind kind)
 
 struct conn *conn_new(struct conns *conns, enum conn_kind kind, uint32_t ask)
 {
-    for (size_t i = 0; i < CONNS_MAX; i++) {
+    for (size_t i = 0; i < most_of(kind); i++) {
         struct conn *conn = &conns->all[kind][i];
 
         if (conn->state != CONN_FREE)

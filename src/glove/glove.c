@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -26,6 +25,7 @@
 #define SETUP_FLAGS \
     (uint32_t)(SETUP_FLAG_LANDLOCK | SETUP_FLAG_SECCOMP | SETUP_FLAG_APART | SETUP_FLAG_EGRESS)
 
+/* Two for each connection; runs get limits of their own. */
 #define FILES_WANTED 4096
 
 /* ---- start ---------------------------------------------------------------------------------- */
@@ -80,17 +80,6 @@ static int start_signals(struct glove *glove)
     return glove->signal_fd < 0 ? -errno : 0;
 }
 
-/* Two for each connection; runs get limits of their own. */
-static void raise_files(void)
-{
-    struct rlimit limit;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= FILES_WANTED)
-        return;
-    limit.rlim_cur = limit.rlim_max < FILES_WANTED ? limit.rlim_max : FILES_WANTED;
-    (void)setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 static int start(struct glove *glove, const struct glove_config *config)
 {
     int keep[2] = { config->link_in, config->link_out };
@@ -105,7 +94,7 @@ static int start(struct glove *glove, const struct glove_config *config)
         return r;
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
         return -errno;
-    raise_files();
+    fd_allow(FILES_WANTED);
     (void)setsid(); /* refused when it has a session of its own already */
     glove->setup.landlock_fd = -1;
     glove->beat_deadline_ns = glove->end_ns = CLOCK_NEVER_NS;

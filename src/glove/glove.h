@@ -36,7 +36,7 @@
 
 /* Link in, link out, signals, connections, those to the proxy, look-ups; children, what is dialled,
  * channels, what is said to the proxy. */
-#define POLLS_MAX (6 + CHILDREN_MAX + CONNS_MAX + CHANNELS_MAX + TALKS_MAX)
+#define POLLS_MAX (6 + CHILDREN_MAX + DIALS_MAX + CHANNELS_MAX + TALKS_MAX)
 
 enum child_kind {
     CHILD_NONE,

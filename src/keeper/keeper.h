@@ -37,12 +37,12 @@
 #define KEEPER_CLIENTS_MAX  48
 #define KEEPER_ROUTES_MAX   192 /* of requests */
 #define KEEPER_REQUESTS_MAX 128
-#define KEEPER_ASKS_MAX     320 /* of programs: look-ups and connections (glove/egress.h) */
-#define KEEPER_DIALS_MAX    256 /* of the server (glove/conn.h) */
+#define KEEPER_ASKS_MAX     1088 /* of programs: look-ups and connections (glove/egress.h) */
+#define KEEPER_DIALS_MAX    256  /* of the server (glove/conn.h) */
 #define KEEPER_POLLS_MAX    (1 + KEEPER_CLIENTS_MAX)
 
 /* A channel's number says its place: more than there can be, so that one is always free. */
-#define KEEPER_PLACES 2048
+#define KEEPER_PLACES 4096
 
 #define KEEPER_STALL_MS 10000
 

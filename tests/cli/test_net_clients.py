@@ -123,6 +123,52 @@ print(len(got), all(got))
 """
 
 
+# All are open before one is answered: the answer to the first comes when the last has said what it is.
+OPEN = """
+import resource
+port, n = map(int, sys.argv[1:])
+resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+opened = []
+for i in range(n):
+    opened.append(socket.create_connection(('one.test', port), 120))
+    opened[-1].sendall(b'%6d' % i)
+print(sum(s.recv(6, socket.MSG_WAITALL) == b'%6d' % i for i, s in enumerate(opened)))
+"""
+
+
+class Patient:
+    """Answers with what was said to it, once so many have said something."""
+
+    def __init__(self, n):
+        self.socket = socket.create_server(("127.0.0.1", 0), backlog=512)
+        self.port = self.socket.getsockname()[1]
+        self.thread = threading.Thread(target=self._serve, args=(n,))
+        self.thread.start()
+
+    def _serve(self, n):
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(self.socket)
+            self.socket.settimeout(120)
+            opened = [stack.enter_context(self.socket.accept()[0]) for _ in range(n)]
+            for connection in opened:
+                connection.sendall(connection.recv(6, socket.MSG_WAITALL))
+
+
+@pytest.mark.parametrize("lives_on", [False, True], ids=["exec", "box"])
+def test_a_thousand_connections_are_open_at_once(run, net_box, lives_on):  # noqa: F811
+    server = Patient(MANY)
+    words = python(OPEN, server.port, MANY)
+    if lives_on:
+        name = net_box(RULES)
+        done = kept.call("run", name, "--json", "--timeout", "200", "--", *words, outer=240)
+        out = done.stdout
+    else:
+        done = run(RULES, *words, options=["--timeout", "200"])
+        out = done.document["stdout"]
+    server.thread.join()
+    assert out == f"{MANY}\n", done
+
+
 def echo_path(connection):
     head, _ = net.read_head(connection)
     body = head.split(b" ")[1]

@@ -314,21 +314,21 @@ static void as_many_as_there_may_be_stand_at_once(void **state)
     struct box *box = box_up();
     uint16_t port;
     int listener = listen_on(AF_INET, &port);
-    static int fds[CONNS_MAX];
-    struct msg_dial msgs[CONNS_MAX];
+    static int fds[DIALS_MAX];
+    struct msg_dial msgs[DIALS_MAX];
 
     (void)state;
-    for (uint32_t i = 0; i < CONNS_MAX; i++) {
+    for (uint32_t i = 0; i < DIALS_MAX; i++) {
         msgs[i] = dial(box, i + 1, port);
         assert_int_equal(answer_of(box, &msgs[i]), 0);
         fds[i] = accept_one(listener);
     }
     /* In one breath: the place of the one that ends is the next one's. */
-    hang_up(box, &msgs[CONNS_MAX - 1]);
-    msgs[0] = dial(box, CONNS_MAX + 1, port);
+    hang_up(box, &msgs[DIALS_MAX - 1]);
+    msgs[0] = dial(box, DIALS_MAX + 1, port);
     assert_int_equal(answer_of(box, &msgs[0]), 0);
     close(accept_one(listener));
-    for (uint32_t i = 0; i < CONNS_MAX; i++)
+    for (uint32_t i = 0; i < DIALS_MAX; i++)
         close(fds[i]);
     close(listener);
     /* The streams of so many are not kept: only the end is looked at. */

@@ -797,7 +797,7 @@ static void requests_and_channels_have_an_end(void **state)
     assert_int_equal(link_request(evil.link, MSG_PING, &ping, NULL, 0, &seq, &evil.err), 0);
     for (n = 0; link_channel_open(evil.link, &take_ops, &taker); n++)
         continue;
-    assert_int_equal(n, 64 + 2 * 256 + 2 * 256 - 3); /* three are open */
+    assert_int_equal(n, 64 + 2 * 1024 + 2 * 256 - 3); /* three are open */
     link_channel_close(evil.link, CH_IN);
     assert_true(link_channel_open(evil.link, &take_ops, &taker) > CH_ENDED);
     evil_down(&evil);
