@@ -157,7 +157,7 @@ static int groups_name(struct box *box, struct failure *ret)
             continue;
         if (box->n_groups == GROUPS_MAX || plan_decode(box->plan, i, &step) < 0)
             return fail(ret, i, SPAWN_WHERE_PLAN, 0, -EPROTO, "");
-        *group = (struct group){ .dir_fd = -1, .join_fd = -1 };
+        *group = (struct group){ .dir_fd = -1, .join_fd = -1, .leaf_fd = -1 };
         if (group_path(&step, box->slot.number, group->path) < 0)
             return fail(ret, i, SPAWN_WHERE_GROUP, step.wall, -ENAMETOOLONG, step.dir);
         box->group_steps[box->n_groups++] = i;
@@ -200,9 +200,18 @@ static int groups_limit(const struct box *box, bool is_v2, struct failure *ret)
     return 0;
 }
 
+bool box_sees_groups(const struct box *box)
+{
+    for (size_t i = 0; i < box->n_groups; i++)
+        if (group_is_seen(&box->groups[i]))
+            return true;
+    return false;
+}
+
 /* The v2 group has its limits at once: what it passes on to groups below is one of them, and the
- * host makes such groups as soon as it hears of this one.  Those of v1 are written while the child
- * is busy; it does not become the glove before they are. */
+ * host makes such groups as soon as it hears of this one.  One that the box sees must wait until
+ * the child has left it.  Those of v1 are written while the child is busy; it does not become the
+ * glove before they are. */
 static int groups_make(struct box *box, struct failure *ret)
 {
     for (size_t i = 0; i < box->n_groups; i++) {
@@ -214,7 +223,7 @@ static int groups_make(struct box *box, struct failure *ret)
         if (r < 0)
             return fail_group(box, i, &step, r, ret);
     }
-    return groups_limit(box, true, ret);
+    return box_sees_groups(box) ? 0 : groups_limit(box, true, ret);
 }
 
 /* ---- the clone ------------------------------------------------------------------------------ */
@@ -329,11 +338,21 @@ static int settle_child(struct box *box, int go_fd, struct failure *ret)
     return 0;
 }
 
+/* The child has left the group that it was born in, or is gone and has told why. */
+static int limit_seen(const struct box *box, int seen_fd, struct failure *ret)
+{
+    char byte;
+
+    return fd_read_full(seen_fd, &byte, 1) == 1 ? groups_limit(box, true, ret) : 0;
+}
+
 static int start_child(struct box *box, int control_fd, struct failure *ret)
 {
     cleanup_close int go_out = -1;
     cleanup_close int go_in = -1;
+    cleanup_close int seen_in = -1;
     int go[2];
+    int seen[2] = { -1, -1 };
     struct child child = {
         .plan = box->plan,
         .groups = box->groups,
@@ -341,16 +360,23 @@ static int start_child(struct box *box, int control_fd, struct failure *ret)
         .group_steps = box->group_steps,
         .control_fd = control_fd,
     };
+    int r;
 
     if (pipe2(go, O_CLOEXEC) < 0)
         return fail(ret, 0, SPAWN_WHERE_CLONE, 0, -errno, "");
     go_in = go[0];
     go_out = go[1];
+    if (box_sees_groups(box) && pipe2(seen, O_CLOEXEC) < 0)
+        return fail(ret, 0, SPAWN_WHERE_CLONE, 0, -errno, "");
+    seen_in = seen[0];
     child.go_fd = go_in;
     child.parent_go_fd = go_out;
-    if (clone_child(box, &child, ret) < 0)
-        return -1;
-    return settle_child(box, go_out, ret);
+    child.seen_fd = seen[1];
+    r = clone_child(box, &child, ret);
+    drop_fd(&seen[1]);
+    if (r == 0 && seen_in >= 0)
+        r = limit_seen(box, seen_in, ret);
+    return r < 0 ? r : settle_child(box, go_out, ret);
 }
 
 /* The glove's end of the link and the trees belong to the child alone now: as long as the spawner

@@ -36,6 +36,9 @@ void box_init(struct box *box);
 /* 0, or -1 and *ret; box_destroy() is owed in both cases.  What fails in the child itself it tells
  * over the control socket, and then its end is the box's. */
 int box_prepare(struct box *box, struct plan *plan, struct failure *ret);
+
+/* Are the groups ready for groups of runs only behind box_build()?  Else behind box_prepare(). */
+bool box_sees_groups(const struct box *box);
 int box_build(struct box *box, int control_fd, struct failure *ret);
 
 /* Kills and removes all.  -EBUSY when after about two seconds something still lives, counted in

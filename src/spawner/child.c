@@ -590,6 +590,20 @@ static void join(const struct child *child)
     check_groups(child);
 }
 
+/* The namespace first: its root is where the process is that makes it. */
+static void show_groups(const struct child *child)
+{
+    for (size_t i = 0; i < child->n_groups; i++) {
+        if (!group_is_seen(&child->groups[i]))
+            continue;
+        if (unshare(CLONE_NEWCGROUP) < 0)
+            die_at(child, 0, SPAWN_WHERE_CLONE, PLAN_FLAG_CGROUP_NS, "");
+        if (group_enter_leaf(&child->groups[i]) < 0)
+            die_at(child, 0, SPAWN_WHERE_JOIN, 0, child->groups[i].path);
+        (void)fd_write_full(child->seen_fd, "s", 1);
+    }
+}
+
 static int become_box_root(void)
 {
     if (syscall(SYS_setresgid, 0, 0, 0) < 0 || syscall(SYS_setgroups, 0, NULL) < 0)
@@ -668,7 +682,7 @@ static void furnish_namespaces(const struct child *child)
 {
     uint32_t flags = child->plan->head.flags;
 
-    if (flags & PLAN_FLAG_CGROUP_NS && unshare(CLONE_NEWCGROUP) < 0)
+    if (flags & PLAN_FLAG_CGROUP_NS && child->seen_fd < 0 && unshare(CLONE_NEWCGROUP) < 0)
         die_at(child, 0, SPAWN_WHERE_CLONE, PLAN_FLAG_CGROUP_NS, "");
     if (flags & PLAN_FLAG_NET_NS && loopback_up() < 0)
         die_at(child, 0, SPAWN_WHERE_NET, 0, "lo");
@@ -705,6 +719,7 @@ void child_main(struct child *child)
     (void)setsid();
     umask(0);
     join(child);
+    show_groups(child);
     await_go(child); /* ids */
     furnish_namespaces(child);
     build(child, &b);

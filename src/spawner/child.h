@@ -29,6 +29,8 @@ struct child {
     int go_fd;        /* a byte when the ids are mapped, one when the limits stand; the end of it
                        * means that the spawner is gone, or has told why */
     int parent_go_fd; /* the spawner's end of it, to be closed first */
+    int seen_fd;      /* takes a byte when this process has gone from a group that the box sees into
+                       * its leaf; -1: there is none */
     int control_fd;   /* for a failure */
 };
 

@@ -74,6 +74,26 @@ static int show(int dir_fd)
     return fchmod(dir_fd, 0755) < 0 ? -errno : 0;
 }
 
+bool group_is_seen(const struct group *group)
+{
+    return group->leaf_fd >= 0;
+}
+
+int group_enter_leaf(const struct group *group)
+{
+    return write(group->leaf_fd, "0", 1) == 1 ? 0 : -errno;
+}
+
+static int see(struct group *group)
+{
+    int leaf_fd = openat(group->join_fd, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+
+    if (leaf_fd < 0)
+        return -errno;
+    group->leaf_fd = leaf_fd;
+    return dup3(group->dir_fd, group->join_fd, O_CLOEXEC) < 0 ? -errno : 0;
+}
+
 static int group_fill(const struct msg_group *step, struct group *group)
 {
     int r;
@@ -87,7 +107,9 @@ static int group_fill(const struct msg_group *step, struct group *group)
         return r;
     group->join_fd = r;
     r = procs_open_up(group->dir_fd);
-    return r < 0 || !step->leaf[0] ? r : procs_open_up(group->join_fd);
+    if (r == 0 && step->leaf[0])
+        r = procs_open_up(group->join_fd);
+    return r == 0 && step->leaf[0] && step->flags & GROUP_FLAG_SHOWN ? see(group) : r;
 }
 
 int group_make(const struct msg_group *step, uint32_t slot, struct group *ret)
@@ -97,6 +119,7 @@ int group_make(const struct msg_group *step, uint32_t slot, struct group *ret)
     ret->is_v2 = step->flags & GROUP_FLAG_V2;
     ret->dir_fd = -1;
     ret->join_fd = -1;
+    ret->leaf_fd = -1;
     r = group_path(step, slot, ret->path);
     if (r < 0)
         return r;
@@ -113,6 +136,7 @@ void group_close(struct group *group)
 {
     drop_fd(&group->dir_fd);
     drop_fd(&group->join_fd);
+    drop_fd(&group->leaf_fd);
 }
 
 /* Does the comma-separated list hold the name? */
@@ -135,12 +159,13 @@ static bool list_has(const char *list, size_t len, const char *name)
 }
 
 /* A line is "id:controllers:path"; the path ends with the last component of the group's, and with
- * the leaf behind it where there is one. */
+ * the leaf behind it where one is born in it. */
 static bool line_is_in_group(const char *line, size_t len, const struct msg_group *step,
                              const struct group *group)
 {
     const char *list = memchr(line, ':', len);
     const char *path;
+    const char *leaf = group_is_seen(group) ? "" : step->leaf;
     char want[NAME_MAX * 2 + 4];
     size_t n;
 
@@ -150,8 +175,8 @@ static bool line_is_in_group(const char *line, size_t len, const struct msg_grou
     path = memchr(list, ':', len - (size_t)(list - line));
     if (!path || !list_has(list, (size_t)(path - list), step->controller))
         return false;
-    (void)snprintf(want, sizeof(want), "%s%s%s", strrchr(group->path, '/'),
-                   step->leaf[0] ? "/" : "", step->leaf);
+    (void)snprintf(want, sizeof(want), "%s%s%s", strrchr(group->path, '/'), leaf[0] ? "/" : "",
+                   leaf);
     n = strlen(want);
     return len - (size_t)(path - line) > n && memcmp(line + len - n, want, n) == 0;
 }

@@ -19,8 +19,17 @@ struct group {
     bool is_v2;
     int dir_fd;  /* the group's directory */
     int join_fd; /* v1: `tasks`, open for writing; v2: directory of the group to be born in */
+    int leaf_fd; /* `cgroup.procs` of the leaf, for whoever is born above it; else -1 */
     char path[PATH_MAX];
 };
+
+/* A v2 group that the box sees is the root of its cgroup namespace, so that paths of runs in there
+ * begin at the box: its first process is born in it, makes the namespace, and only then goes into
+ * the leaf.  Until then the group can pass no controller on. */
+bool group_is_seen(const struct group *group);
+
+/* Goes into the leaf: the process that calls. */
+int group_enter_leaf(const struct group *group);
 
 /* The path "dir/name<slot>". */
 int group_path(const struct msg_group *step, uint32_t slot, char path[static PATH_MAX]);

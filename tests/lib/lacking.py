@@ -3,7 +3,7 @@
 
 without_namespaces() lowers a setting of the kernel in a user namespace in which every id is itself.
 refusing() has the kernel answer system calls with an errno, for the command and all that it starts.
-read_only(), covered() and without_v2() change a mount, for the command alone.
+read_only(), covered(), without_v2() and without_v1() change a mount, for the command alone.
 """
 import errno
 
@@ -93,3 +93,8 @@ def covered(cover, path, *words):
 def without_v2(*words):
     """Only v1 groups: an empty directory lies on the v2 tree of a hybrid machine."""
     return _apart('mount -t tmpfs -o size=4k "$1" "$2"', "none", "/sys/fs/cgroup/unified", *words)
+
+
+def without_v1(*words):
+    """Only the v2 tree, where a machine without v1 has it.  The controllers stay v1's, so that there are none."""
+    return _apart('mount --bind "$1" "$2"', "/sys/fs/cgroup/unified", "/sys/fs/cgroup", *words)

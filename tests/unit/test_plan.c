@@ -388,7 +388,7 @@ static void v2_groups_carry_every_limit(void **state)
     assert_int_equal(count(&steps, MSG_GROUP), 1);
     assert_string_equal(knobs_of(&steps, ""),
                         "memory.max=121634816 memory.swap.max=0 pids.max=66 cpu.max=150000 100000 "
-                        "cgroup.subtree_control=+memory +pids ");
+                        "cgroup.subtree_control=+memory +pids +cpu ");
     assert_string_equal(steps.all[1].group.leaf, "glove");
     assert_int_equal(steps.all[1].group.flags, GROUP_FLAG_V2);
     buf_clear(&steps.bytes);

@@ -189,10 +189,50 @@ static void a_leaf_is_what_one_is_born_in(void **state)
 static int check(const char *controller, const char *leaf, const char *path, const char *cgroups)
 {
     struct msg_group step = { .controller = controller, .leaf = leaf };
-    struct group group;
+    struct group group = { .leaf_fd = -1 };
 
     (void)snprintf(group.path, sizeof(group.path), "%s", path);
     return group_check(&step, &group, cgroups);
+}
+
+static bool is_in(pid_t pid, const char *suffix)
+{
+    char path[64];
+    char text[4096];
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
+    return fd_read_text(AT_FDCWD, path, text, sizeof(text)) >= 0 && strstr(text, suffix);
+}
+
+/* As the first process of a box whose group is shown to it. */
+static void a_group_that_is_seen_is_born_in_and_left_for_the_leaf(void **state)
+{
+    struct msg_group step = step_in(v2_tree(), true);
+    struct group group;
+    char suffix[96];
+    uint32_t left;
+    int status;
+    pid_t pid;
+
+    (void)state;
+    step.leaf = "glove";
+    step.flags |= GROUP_FLAG_SHOWN;
+    assert_int_equal(group_make(&step, 4, &group), 0);
+    assert_true(group_is_seen(&group));
+    (void)snprintf(suffix, sizeof(suffix), "/%s4/glove\n", name);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        bool is_right = fd_write_text(group.join_fd, "cgroup.procs", "0") == 0 &&
+                        !is_in(getpid(), suffix) && group_enter_leaf(&group) == 0 &&
+                        is_in(getpid(), suffix);
+
+        _exit(is_right ? 0 : 1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    group_close(&group);
+    assert_int_equal(group_sweep(group.path, 2000, &left), 0);
 }
 
 static void membership_is_read_from_whole_names(void **state)
@@ -334,6 +374,7 @@ int main(void)
         cmocka_unit_test(a_knob_that_fails_is_told),
         cmocka_unit_test(a_path_too_long_is_refused),
         cmocka_unit_test(a_leaf_is_what_one_is_born_in),
+        cmocka_unit_test(a_group_that_is_seen_is_born_in_and_left_for_the_leaf),
         cmocka_unit_test(membership_is_read_from_whole_names),
         cmocka_unit_test(sweeping_nothing_is_done_at_once),
         cmocka_unit_test(only_groups_are_ever_removed),

@@ -22,15 +22,16 @@ static struct allowance allowance(bool groups_runs)
                        : (struct allowance){ .bytes = 5ULL << 18, .pids = 2 };
 }
 
-/* Runs are limited in groups of their own below, by what is passed on to them. */
+/* Runs are limited, and read their limits, in groups of their own below, by what is passed on. */
 static void pass_on(struct knobs *knobs, wall_set walls)
 {
     bool has_memory = walls & 1u << WALL_MEMORY;
     bool has_pids = walls & 1u << WALL_PIDS;
+    bool has_cpu = walls & 1u << WALL_CPU;
 
-    if (has_memory || has_pids)
-        knobs_add(knobs, "cgroup.subtree_control=%s%s", has_memory ? "+memory " : "",
-                  has_pids ? "+pids" : "");
+    if (has_memory || has_pids || has_cpu)
+        knobs_add(knobs, "cgroup.subtree_control=%s%s%s", has_memory ? "+memory " : "",
+                  has_pids ? "+pids " : "", has_cpu ? "+cpu" : "");
 }
 
 static bool shows_groups(const struct plan_compiler *c)

@@ -102,11 +102,16 @@ void run_group_read(const struct run_group *g, struct box_run_end *ret)
 
 /* ---- making --------------------------------------------------------------------------------- */
 
-/* The CPU limit is the box's. */
+/* The CPU limit is the box's; a v2 group has it too, because runtimes look no further than there.
+ */
 static int limit(const struct run_group *g, int dir, const struct hierarchy *h, wall_set walls,
                  const struct limits *limits)
 {
-    const struct knob_limits own = { .memory_bytes = limits->memory_bytes, .pids = limits->pids };
+    const struct knob_limits own = {
+        .memory_bytes = limits->memory_bytes,
+        .pids = limits->pids,
+        .cpu_milli = limits->cpu_milli,
+    };
     struct knobs knobs = { .n = 0 };
 
     if (!h->is_v2) {
@@ -151,7 +156,7 @@ static bool is_for_runs(const struct hierarchy *h)
     return strcmp(h->controller, "cpu") != 0 || h->counts_cpu;
 }
 
-static void note_roles(struct run_group *g, size_t i, const struct hierarchy *h)
+static void note_roles(struct run_group *g, size_t i, const struct hierarchy *h, wall_set walls)
 {
     const struct {
         const char *controller;
@@ -163,8 +168,11 @@ static void note_roles(struct run_group *g, size_t i, const struct hierarchy *h)
 
     if (h->is_v2)
         g->kill = (int)i;
-    if (h->is_v2 && g->is_v2)
-        g->memory = g->pids = (int)i;
+    /* Without its controller a v2 group has no such counter. */
+    if (h->is_v2 && g->is_v2) {
+        g->memory = walls & 1u << WALL_MEMORY ? (int)i : -1;
+        g->pids = walls & 1u << WALL_PIDS ? (int)i : -1;
+    }
     if (h->counts_cpu)
         g->cpu = (int)i;
     for (size_t k = 0; k < N_ELEMENTS(roles); k++)
@@ -200,7 +208,7 @@ int run_group_open(const struct hierarchies *h, wall_set walls, const int *group
         ret->parents[ret->n] = parent;
         ret->dirs[ret->n] = ret->is_own ? -1 : parent;
         ret->joins[ret->n] = -1;
-        note_roles(ret, ret->n, item);
+        note_roles(ret, ret->n, item, walls);
         ret->n++;
         if (ret->is_own)
             r = make_own(ret, ret->n - 1, item, walls, limits);
