@@ -208,6 +208,13 @@ static int close_range_of(unsigned first, unsigned last)
     return syscall(SYS_close_range, first, last, 0) < 0 ? -errno : 0;
 }
 
+void fd_close_all(const int *fds, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+}
+
 int fd_close_from(int first, const int *keep, size_t n_keep)
 {
     unsigned next = (unsigned)first;

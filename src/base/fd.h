@@ -42,5 +42,8 @@ void fd_allow(size_t n);
 /* A sealed memfd that holds data: nobody can change it any more. */
 int fd_sealed(const char *name, const void *data, size_t len);
 
+/* Closes these, but for those that are -1. */
+void fd_close_all(const int *fds, size_t n);
+
 /* Closes every descriptor from `first` on, but those in keep (sorted, n_keep). */
 int fd_close_from(int first, const int *keep, size_t n_keep);

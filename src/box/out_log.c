@@ -17,10 +17,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/buf.h"
-#include "base/clock.h"
 
 struct out_log {
     uint64_t head; /* bytes of the first half */
@@ -30,24 +28,11 @@ struct out_log {
 
     /* Guards all below and the two blocks. */
     pthread_mutex_t mutex;
-    pthread_cond_t grown;
     uint64_t totals[OUT_STDERR + 1];
     uint64_t total;
-    bool has_ended;
 };
 
 /* ---- life ----------------------------------------------------------------------------------- */
-
-/* Deadlines are monotonic, so the condition's clock is. */
-static void grown_init(pthread_cond_t *grown)
-{
-    pthread_condattr_t attr;
-
-    (void)pthread_condattr_init(&attr);
-    (void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(grown, &attr);
-    (void)pthread_condattr_destroy(&attr);
-}
 
 struct out_log *out_log_new(uint64_t keep)
 {
@@ -58,7 +43,6 @@ struct out_log *out_log_new(uint64_t keep)
     log->head = keep / 2;
     log->tail = keep - log->head;
     (void)pthread_mutex_init(&log->mutex, NULL);
-    grown_init(&log->grown);
     log->bytes = malloc(keep + 1);
     log->bits = calloc(keep / 8 + 1, 1);
     if (log->bytes && log->bits)
@@ -71,7 +55,6 @@ void out_log_free(struct out_log *log)
 {
     if (!log)
         return;
-    (void)pthread_cond_destroy(&log->grown);
     (void)pthread_mutex_destroy(&log->mutex);
     free(log->bits);
     free(log->bytes);
@@ -184,44 +167,10 @@ void out_log_add(struct out_log *log, enum out_stream stream, const void *bytes,
     (void)pthread_mutex_lock(&log->mutex);
     log->totals[stream] += len;
     append(log, stream, bytes, len);
-    (void)pthread_cond_broadcast(&log->grown);
-    (void)pthread_mutex_unlock(&log->mutex);
-}
-
-void out_log_end(struct out_log *log)
-{
-    (void)pthread_mutex_lock(&log->mutex);
-    log->has_ended = true;
-    (void)pthread_cond_broadcast(&log->grown);
     (void)pthread_mutex_unlock(&log->mutex);
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */
-
-/* Waits until there are bytes behind cursor, the end, or the deadline. */
-static void wait_for(struct out_log *log, uint64_t cursor, uint64_t deadline_ns)
-{
-    struct timespec until = {
-        .tv_sec = (time_t)(deadline_ns / NS_PER_S),
-        .tv_nsec = (long)(deadline_ns % NS_PER_S),
-    };
-    int r = 0;
-
-    while (r == 0 && deadline_ns > 0 && cursor >= log->total && !log->has_ended)
-        r = deadline_ns == CLOCK_NEVER_NS
-                ? pthread_cond_wait(&log->grown, &log->mutex)
-                : pthread_cond_timedwait(&log->grown, &log->mutex, &until);
-}
-
-/* The first kept position at or behind this one. */
-static uint64_t kept_from(const struct out_log *log, uint64_t position)
-{
-    uint64_t start = tail_start(log);
-
-    if (position >= log->head && position < start)
-        position = start;
-    return least(position, log->total);
-}
 
 /* The bytes of one stream that lie together at a kept position; their stream is told. */
 static uint64_t span_at(const struct out_log *log, uint64_t position, enum out_stream *ret_stream)
@@ -231,42 +180,6 @@ static uint64_t span_at(const struct out_log *log, uint64_t position, enum out_s
 
     *ret_stream = bit_get(log->bits, index) ? OUT_STDERR : OUT_STDOUT;
     return bits_run(log->bits, index, len);
-}
-
-static struct out_piece copy_piece(const struct out_log *log, uint64_t cursor, uint8_t *bytes,
-                                   size_t size)
-{
-    uint64_t at = kept_from(log, cursor);
-    struct out_piece piece = { .dropped = at > cursor ? at - cursor : 0 };
-
-    while (piece.len < size && at < log->total) {
-        enum out_stream stream;
-        uint64_t len = least(span_at(log, at, &stream), size - piece.len);
-
-        if (piece.len > 0 && stream != piece.stream)
-            break;
-        piece.stream = stream;
-        memcpy(bytes + piece.len, log->bytes + index_of(log, at), len);
-        piece.len += len;
-        at += len;
-        if (kept_from(log, at) != at)
-            break;
-    }
-    piece.next = at;
-    piece.eof = log->has_ended && at == log->total;
-    return piece;
-}
-
-struct out_piece out_log_read(struct out_log *log, uint64_t cursor, void *bytes, size_t size,
-                              uint64_t deadline_ns)
-{
-    struct out_piece piece;
-
-    (void)pthread_mutex_lock(&log->mutex);
-    wait_for(log, cursor, deadline_ns);
-    piece = copy_piece(log, cursor, bytes, size);
-    (void)pthread_mutex_unlock(&log->mutex);
-    return piece;
 }
 
 struct out_mark out_log_mark(struct out_log *log)

@@ -2,10 +2,9 @@
 /* box/out_log.h - what a run wrote, in order of arrival.
  *
  * A log keeps at most `keep` bytes: the first half and the last half, so that the beginning and
- * the error at the end both survive a flood; what lies between is counted and dropped.  A cursor
- * is a position in the stream of all bytes ever added (both streams together), valid during and
- * after the run; reading from a dropped position goes on at the next kept one and tells how much
- * was missed.
+ * the error at the end both survive a flood; what lies between is counted and dropped.  A mark is
+ * a moment of it, valid during and after the run; what lies between two is told, and how much of it
+ * was dropped.
  *
  * Thread-safe: one writer, any number of readers.
  *
@@ -34,23 +33,7 @@ void out_log_free(struct out_log *log);
 
 void out_log_add(struct out_log *log, enum out_stream stream, const void *bytes, size_t len);
 
-/* No more will be added. */
-void out_log_end(struct out_log *log);
-
-struct out_piece {
-    enum out_stream stream; /* of these bytes; 0 when there are none */
-    size_t len;             /* bytes copied */
-    uint64_t next;          /* cursor behind them */
-    uint64_t dropped;       /* bytes between the asked position and the first copied one */
-    bool eof;               /* nothing behind `next` will ever come */
-};
-
-/* Copies bytes of one stream from cursor on, at most size; waits until deadline_ns for some when
- * there are none yet (0: does not wait).  A cursor behind all bytes stands for their end. */
-struct out_piece out_log_read(struct out_log *log, uint64_t cursor, void *bytes, size_t size,
-                              uint64_t deadline_ns);
-
-/* Where the log stood at a moment, in bytes of each stream; their sum is a cursor. */
+/* Where the log stood at a moment, in bytes of each stream. */
 struct out_mark {
     uint64_t out;
     uint64_t err;

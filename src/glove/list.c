@@ -14,9 +14,9 @@
 #include "base/clock.h"
 #include "base/dir.h"
 #include "base/fd.h"
+#include "base/level.h"
 #include "base/path.h"
 #include "base/sys.h"
-#include "glove/level.h"
 #include "wire/listing.h"
 
 #define MODE_BITS 07777u

@@ -19,9 +19,9 @@
 #include "base/clock.h"
 #include "base/dir.h"
 #include "base/fd.h"
+#include "base/level.h"
 #include "base/path.h"
 #include "base/sys.h"
-#include "glove/level.h"
 #include "wire/crate.h"
 
 #define GET_FLAGS (uint32_t)(GET_FLAG_LIST | GET_FLAG_CHANGED | GET_FLAG_TREE)

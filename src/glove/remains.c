@@ -24,8 +24,8 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/level.h"
 #include "base/sys.h"
-#include "glove/level.h"
 #include "wire/msg.h"
 
 /* Larger trees are not watched. */

@@ -12,9 +12,9 @@
 
 #include "base/cleanup.h"
 #include "base/dir.h"
+#include "base/level.h"
 #include "base/path.h"
 #include "base/sys.h"
-#include "glove/level.h"
 
 /* More than any box has inodes for. */
 #define REMOVED_MAX (16u << 20)

@@ -275,13 +275,6 @@ static int channels_close(struct launch *launch)
     return r;
 }
 
-static void close_all(const int *fds, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (fds[i] >= 0)
-            close(fds[i]);
-}
-
 /* Exec is a matter of a millisecond: waiting for it here lets its answer go with the ones before it
  * and wakes the host once.  What takes longer is told when it comes. */
 static int await_exec(struct glove *glove, uint32_t seq)
@@ -306,8 +299,8 @@ int run_start(struct glove *glove, const void *msg)
     if (r < 0)
         return r;
     r = start(&launch);
-    close_all(launch.stdio, 3);
-    close_all(launch.group_fds, run->n_fds);
+    fd_close_all(launch.stdio, 3);
+    fd_close_all(launch.group_fds, run->n_fds);
     if (r == 0)
         return await_exec(glove, run->seq);
     if (channels_close(&launch) < 0)

@@ -398,8 +398,6 @@ static int finish(struct execution *x, int r, int broken, const struct gb_err *f
 {
     struct run_result *result = x->result;
 
-    if (result->log)
-        out_log_end(result->log);
     if (r >= 0)
         return r;
     result->error = *failure;

@@ -25,21 +25,11 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/sys.h"
+#include "spawner/build.h"
 #include "spawner/idmap.h"
 
 #define SWEEP_MS    2000
 #define SLOTS_TRIED 3
-
-static int fail(struct failure *ret, size_t step, enum spawn_where where, uint32_t wall, int code,
-                const char *detail)
-{
-    ret->step = (uint32_t)step;
-    ret->where = where;
-    ret->wall = wall;
-    ret->error = (uint32_t)(code < 0 ? -code : EIO);
-    (void)snprintf(ret->detail, sizeof(ret->detail), "%s", detail);
-    return -1;
-}
 
 /* ---- slot and record ------------------------------------------------------------------------ */
 
@@ -117,14 +107,14 @@ static int take_slot(struct box *box, struct failure *ret)
         int r = slot_take(box->plan->slots_fd, first, n_slots, &box->slot, record, &len);
 
         if (r < 0)
-            return fail(ret, 0, SPAWN_WHERE_SLOT, 0, r, "");
+            return failure_note(ret, 0, SPAWN_WHERE_SLOT, 0, r, "");
         swept = len > 0 ? record_sweep(record, len, box->slot.number, &survivors) : 0;
         if (swept == 0)
             return 0;
         slot_drop(&box->slot);
         first = box->slot.number + 1;
     }
-    return fail(ret, 0, SPAWN_WHERE_SLOT, 0, swept, "sweeping what a dead owner left");
+    return failure_note(ret, 0, SPAWN_WHERE_SLOT, 0, swept, "sweeping what a dead owner left");
 }
 
 int box_sweep(struct slot *slot, uint32_t *ret_survivors)
@@ -156,10 +146,10 @@ static int groups_name(struct box *box, struct failure *ret)
         if (box->plan->steps[i].type != MSG_GROUP)
             continue;
         if (box->n_groups == GROUPS_MAX || plan_decode(box->plan, i, &step) < 0)
-            return fail(ret, i, SPAWN_WHERE_PLAN, 0, -EPROTO, "");
+            return failure_note(ret, i, SPAWN_WHERE_PLAN, 0, -EPROTO, "");
         *group = (struct group){ .dir_fd = -1, .join_fd = -1, .leaf_fd = -1 };
         if (group_path(&step, box->slot.number, group->path) < 0)
-            return fail(ret, i, SPAWN_WHERE_GROUP, step.wall, -ENAMETOOLONG, step.dir);
+            return failure_note(ret, i, SPAWN_WHERE_GROUP, step.wall, -ENAMETOOLONG, step.dir);
         box->group_steps[box->n_groups++] = i;
     }
     return 0;
@@ -181,7 +171,8 @@ static int group_make_anew(const struct msg_group *step, uint32_t slot, struct g
 static int fail_group(const struct box *box, size_t i, const struct msg_group *step, int code,
                       struct failure *ret)
 {
-    return fail(ret, box->group_steps[i], SPAWN_WHERE_GROUP, step->wall, code, box->groups[i].path);
+    return failure_note(ret, box->group_steps[i], SPAWN_WHERE_GROUP, step->wall, code,
+                        box->groups[i].path);
 }
 
 static int groups_limit(const struct box *box, bool is_v2, struct failure *ret)
@@ -308,7 +299,7 @@ static int clone_child(struct box *box, struct child *child, struct failure *ret
     }
     r = act_as(box, true);
     if (r < 0)
-        return fail(ret, 0, SPAWN_WHERE_MAP, 0, r, "taking the box's user id");
+        return failure_note(ret, 0, SPAWN_WHERE_MAP, 0, r, "taking the box's user id");
     pid = sys_clone3(&args);
     if (pid == 0)
         child_main(child);
@@ -316,7 +307,8 @@ static int clone_child(struct box *box, struct child *child, struct failure *ret
     if (act_as(box, false) < 0)
         _exit(1); /* cannot happen: the saved id is root's */
     if (r < 0)
-        return fail(ret, 0, SPAWN_WHERE_CLONE, refused_namespace(box->plan->head.flags), r, "");
+        return failure_note(ret, 0, SPAWN_WHERE_CLONE, refused_namespace(box->plan->head.flags), r,
+                            "");
     box->pid = pid;
     return 0;
 }
@@ -330,7 +322,7 @@ static int settle_child(struct box *box, int go_fd, struct failure *ret)
     if (r == 0)
         r = idmap_apply(box->plan, &map, box->slot.number, box->pid);
     if (r < 0)
-        return fail(ret, 0, SPAWN_WHERE_MAP, 0, r, box->plan->head.uid_tool);
+        return failure_note(ret, 0, SPAWN_WHERE_MAP, 0, r, box->plan->head.uid_tool);
     (void)fd_write_full(go_fd, "i", 1);
     if (groups_limit(box, false, ret) < 0)
         return -1;
@@ -363,11 +355,11 @@ static int start_child(struct box *box, int control_fd, struct failure *ret)
     int r;
 
     if (pipe2(go, O_CLOEXEC) < 0)
-        return fail(ret, 0, SPAWN_WHERE_CLONE, 0, -errno, "");
+        return failure_note(ret, 0, SPAWN_WHERE_CLONE, 0, -errno, "");
     go_in = go[0];
     go_out = go[1];
     if (box_sees_groups(box) && pipe2(seen, O_CLOEXEC) < 0)
-        return fail(ret, 0, SPAWN_WHERE_CLONE, 0, -errno, "");
+        return failure_note(ret, 0, SPAWN_WHERE_CLONE, 0, -errno, "");
     seen_in = seen[0];
     child.go_fd = go_in;
     child.parent_go_fd = go_out;
@@ -404,7 +396,7 @@ int box_prepare(struct box *box, struct plan *plan, struct failure *ret)
         return -1;
     r = record_write(box);
     if (r < 0)
-        return fail(ret, 0, SPAWN_WHERE_SLOT, 0, r, "writing the record");
+        return failure_note(ret, 0, SPAWN_WHERE_SLOT, 0, r, "writing the record");
     return groups_make(box, ret);
 }
 

@@ -16,6 +16,7 @@
 #include <sys/types.h>
 
 #include "spawner/child.h"
+#include "spawner/failure.h"
 #include "spawner/group.h"
 #include "spawner/plan.h"
 #include "spawner/slot.h"

@@ -13,14 +13,6 @@
 #include "spawner/group.h"
 #include "spawner/plan.h"
 
-struct failure {
-    uint32_t step;
-    uint32_t where; /* enum spawn_where */
-    uint32_t wall;
-    uint32_t error;
-    char detail[112];
-};
-
 struct child {
     struct plan *plan;
     const struct group *groups;
@@ -33,14 +25,6 @@ struct child {
                        * its leaf; -1: there is none */
     int control_fd;   /* for a failure */
 };
-
-/* Opens the host's trees that not everybody may walk to (toolchains in somebody's home) and sets
- * their mount flags.  Done by the spawner when it has the host's root, else by the child while it
- * still is its user.  0, or -1 and *ret. */
-int trees_open(struct plan *plan, struct failure *ret);
-
-/* Tells the host why there will be no box. */
-void failure_send(int control_fd, const struct failure *failure);
 
 /* Does not return. */
 void child_main(struct child *child) __attribute__((noreturn));

@@ -17,7 +17,9 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/group_line.h"
 #include "base/knob.h"
+#include "base/level.h"
 #include "base/path.h"
 #include "base/sys.h"
 
@@ -139,58 +141,19 @@ void group_close(struct group *group)
     drop_fd(&group->leaf_fd);
 }
 
-/* Does the comma-separated list hold the name? */
-static bool list_has(const char *list, size_t len, const char *name)
-{
-    size_t want = strlen(name);
-
-    while (len > 0) {
-        const char *comma = memchr(list, ',', len);
-        size_t n = comma ? (size_t)(comma - list) : len;
-
-        if (n == want && memcmp(list, name, n) == 0)
-            return true;
-        if (!comma)
-            return false;
-        list += n + 1;
-        len -= n + 1;
-    }
-    return want == 0;
-}
-
-/* A line is "id:controllers:path"; the path ends with the last component of the group's, and with
- * the leaf behind it where one is born in it. */
-static bool line_is_in_group(const char *line, size_t len, const struct msg_group *step,
-                             const struct group *group)
-{
-    const char *list = memchr(line, ':', len);
-    const char *path;
-    const char *leaf = group_is_seen(group) ? "" : step->leaf;
-    char want[NAME_MAX * 2 + 4];
-    size_t n;
-
-    if (!list)
-        return false;
-    list++;
-    path = memchr(list, ':', len - (size_t)(list - line));
-    if (!path || !list_has(list, (size_t)(path - list), step->controller))
-        return false;
-    (void)snprintf(want, sizeof(want), "%s%s%s", strrchr(group->path, '/'), leaf[0] ? "/" : "",
-                   leaf);
-    n = strlen(want);
-    return len - (size_t)(path - line) > n && memcmp(line + len - n, want, n) == 0;
-}
-
+/* The path ends with the last component of the group's, and with the leaf behind it where one is
+ * born in it. */
 int group_check(const struct msg_group *step, const struct group *group, const char *cgroups)
 {
-    for (const char *line = cgroups; *line;) {
-        size_t len = strcspn(line, "\n");
+    const char *leaf = group_is_seen(group) ? "" : step->leaf;
+    char want[NAME_MAX * 2 + 4];
+    struct group_line line;
 
-        if (line_is_in_group(line, len, step, group))
-            return 0;
-        line += len + (line[len] == '\n');
-    }
-    return -ESRCH;
+    (void)snprintf(want, sizeof(want), "%s%s%s", strrchr(group->path, '/'), leaf[0] ? "/" : "",
+                   leaf);
+    if (!group_line_find(cgroups, step->controller, &line) || !group_line_ends(&line, want))
+        return -ESRCH;
+    return 0;
 }
 
 /* ---- sweeping ------------------------------------------------------------------------------- */
@@ -198,17 +161,14 @@ int group_check(const struct msg_group *step, const struct group *group, const c
 /* Is the process still in a group of that name?  A pid that was used again in between is not. */
 static bool pid_is_in(pid_t pid, const char *name)
 {
-    char path[64];
     char text[4096];
-    char want[NAME_MAX + 2];
-    size_t len = (size_t)snprintf(want, sizeof(want), "/%s", name);
+    const char *at = text;
+    struct group_line line;
 
-    (void)snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
-    if (fd_read_text(AT_FDCWD, path, text, sizeof(text)) < 0)
+    if (group_lines_read(pid, text, sizeof(text)) < 0)
         return false;
-    /* A whole component: group 1 is not group 12. */
-    for (const char *at = strstr(text, want); at; at = strstr(at + 1, want))
-        if (at[len] == '/' || at[len] == '\n' || !at[len])
+    while (group_line_next(&at, &line))
+        if (group_line_has(&line, name))
             return true;
     return false;
 }
@@ -273,20 +233,16 @@ static int sweep_dir(struct sweep *sweep, int parent_fd, const char *name, int d
  * NOLINTNEXTLINE(misc-no-recursion) */
 static void sweep_children(struct sweep *sweep, int dir_fd, int depth)
 {
-    _Alignas(8) char entries[4096];
-    ssize_t n;
+    const struct sys_dirent *entry;
+    struct level level;
+    int error;
 
     if (lseek(dir_fd, 0, SEEK_SET) < 0)
         return;
-    while ((n = sys_getdents64(dir_fd, entries, sizeof(entries))) > 0) {
-        for (ssize_t at = 0; at < n;) {
-            const struct sys_dirent *entry = (const void *)(entries + at);
-
-            if (entry->type == DT_DIR && entry->name[0] != '.')
-                (void)sweep_dir(sweep, dir_fd, entry->name, depth + 1);
-            at += entry->size;
-        }
-    }
+    level_begin(&level, dir_fd);
+    while ((entry = level_next(&level, &error)) != NULL)
+        if (entry->type == DT_DIR)
+            (void)sweep_dir(sweep, dir_fd, entry->name, depth + 1);
 }
 
 /* One try: kill, go down while it is not too deep, remove.

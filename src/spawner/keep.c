@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/level.h"
 #include "base/path.h"
 #include "base/sys.h"
 
@@ -119,18 +120,12 @@ static void accept_one(struct keep *keep)
 
 /* ---- begin, serve, forget ------------------------------------------------------------------- */
 
-static void close_all(const int *fds, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        close(fds[i]);
-}
-
 int keep_begin(struct keep *keep, struct box *box, const struct msg_keep *msg, const int *fds,
                size_t n_fds, uint64_t end_ns)
 {
     if (n_fds != KEEP_FDS || !path_is_below(msg->name) || strchr(msg->name, '/') ||
         strlen(msg->name) >= sizeof(keep->name)) {
-        close_all(fds, n_fds);
+        fd_close_all(fds, n_fds);
         return -EPROTO;
     }
     keep->box = box;
@@ -174,21 +169,16 @@ static void forget_below(int parent_fd, const char *name, int depth);
  * NOLINTNEXTLINE(misc-no-recursion): the depth is bounded */
 static void forget_entries(int fd, int depth)
 {
-    _Alignas(8) char entries[4096];
-    ssize_t n;
+    const struct sys_dirent *entry;
+    struct level level;
+    int error;
 
-    while ((n = sys_getdents64(fd, entries, sizeof(entries))) > 0) {
-        for (ssize_t at = 0; at < n;) {
-            const struct sys_dirent *entry = (const void *)(entries + at);
-
-            at += entry->size;
-            if (strcmp(entry->name, ".") == 0 || strcmp(entry->name, "..") == 0)
-                continue;
-            if (entry->type == DT_DIR && depth < FORGET_DEPTH)
-                forget_below(fd, entry->name, depth + 1);
-            else
-                (void)unlinkat(fd, entry->name, 0);
-        }
+    level_begin(&level, fd);
+    while ((entry = level_next(&level, &error)) != NULL) {
+        if (entry->type == DT_DIR && depth < FORGET_DEPTH)
+            forget_below(fd, entry->name, depth + 1);
+        else
+            (void)unlinkat(fd, entry->name, 0);
     }
 }
 

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/clock.h"
 #include "box/out_log.h"
 
 #include <cmocka.h>
@@ -38,40 +37,6 @@ static bool model_has(const struct model *model, size_t position)
 
     return position < model->total &&
            (position < model->keep / 2 || position + tail >= model->total);
-}
-
-static struct out_piece model_read(const struct model *model, size_t cursor, size_t size,
-                                   bool ended)
-{
-    struct out_piece piece = { 0 };
-    size_t at = cursor < model->total ? cursor : model->total;
-
-    while (at < model->total && !model_has(model, at))
-        at++;
-    piece.dropped = at > cursor ? at - cursor : 0;
-    while (piece.len < size && model_has(model, at) &&
-           (piece.len == 0 || model->streams[at] == (uint8_t)piece.stream)) {
-        piece.stream = model->streams[at++];
-        piece.len++;
-    }
-    piece.next = at;
-    piece.eof = ended && at == model->total;
-    return piece;
-}
-
-static void compare(struct out_log *log, const struct model *model, size_t cursor, size_t size,
-                    bool ended)
-{
-    uint8_t bytes[MODEL_MAX];
-    struct out_piece piece = out_log_read(log, cursor, bytes, size, 0);
-    struct out_piece wanted = model_read(model, cursor, size, ended);
-
-    assert_int_equal(piece.stream, wanted.stream);
-    assert_int_equal(piece.len, wanted.len);
-    assert_int_equal(piece.next, wanted.next);
-    assert_int_equal(piece.dropped, wanted.dropped);
-    assert_int_equal(piece.eof, wanted.eof);
-    assert_memory_equal(bytes, model->bytes + piece.next - piece.len, piece.len);
 }
 
 static void model_text(const struct model *model, enum out_stream stream, bool mark,
@@ -108,14 +73,8 @@ static void compare_text(struct out_log *log, const struct model *model, enum ou
         assert_memory_equal(text.data, wanted.data, text.len);
 }
 
-static void compare_all(struct out_log *log, const struct model *model, bool ended)
+static void compare_all(struct out_log *log, const struct model *model)
 {
-    static const size_t sizes[] = { 0, 1, 7, MODEL_MAX };
-    size_t step = model->total / 97 + 1;
-
-    for (size_t i = 0; i < N_ELEMENTS(sizes); i++)
-        for (size_t cursor = 0; cursor < model->total + 3; cursor += step)
-            compare(log, model, cursor, sizes[i], ended);
     for (enum out_stream stream = OUT_STDOUT; stream <= OUT_STDERR; stream++) {
         size_t total = 0;
 
@@ -158,9 +117,7 @@ static void an_empty_log_has_nothing(void **state)
 
     (void)state;
     start(100, &log);
-    compare_all(log, &model, false);
-    out_log_end(log);
-    compare_all(log, &model, true);
+    compare_all(log, &model);
     out_log_free(log);
     out_log_free(NULL);
 }
@@ -174,9 +131,7 @@ static void one_byte_writes_that_alternate_are_kept_exactly(void **state)
         start(keeps[k], &log);
         for (size_t i = 0; i < 3 * keeps[k] + 20; i++)
             add(log, &model, i % 2 ? OUT_STDERR : OUT_STDOUT, 1);
-        compare_all(log, &model, false);
-        out_log_end(log);
-        compare_all(log, &model, true);
+        compare_all(log, &model);
         out_log_free(log);
     }
 }
@@ -190,7 +145,7 @@ static void one_write_of_any_length_is_cut_in_the_middle(void **state)
 
             start(keeps[k], &log);
             add(log, &model, OUT_STDERR, len);
-            compare_all(log, &model, false);
+            compare_all(log, &model);
             out_log_free(log);
         }
     }
@@ -210,7 +165,7 @@ static void random_writes_are_kept_as_the_model_keeps_them(void **state)
 
             add(log, &model, random() % 3 ? OUT_STDOUT : OUT_STDERR, len);
         }
-        compare_all(log, &model, false);
+        compare_all(log, &model);
         out_log_free(log);
     }
 }
@@ -291,34 +246,7 @@ static void a_buf_that_is_too_small_is_an_error(void **state)
     out_log_free(log);
 }
 
-/* ---- waiting ---- */
-
-static void a_read_without_deadline_does_not_wait(void **state)
-{
-    struct out_log *log = out_log_new(100);
-    char bytes[4];
-    struct out_piece piece = out_log_read(log, 0, bytes, sizeof(bytes), 0);
-
-    (void)state;
-    assert_int_equal(piece.len, 0);
-    assert_int_equal(piece.stream, 0);
-    assert_false(piece.eof);
-    out_log_free(log);
-}
-
-static void a_read_waits_until_its_deadline_and_no_longer(void **state)
-{
-    struct out_log *log = out_log_new(100);
-    uint64_t deadline = clock_after_ms(30);
-    char bytes[4];
-    struct out_piece piece = out_log_read(log, 0, bytes, sizeof(bytes), deadline);
-
-    (void)state;
-    assert_true(clock_now_ns() >= deadline);
-    assert_int_equal(piece.len, 0);
-    assert_false(piece.eof);
-    out_log_free(log);
-}
+/* ---- threads ---- */
 
 #define FLOOD 3000000u
 
@@ -335,28 +263,24 @@ static void *write_flood(void *arg)
             bytes[j] = (uint8_t)((i + j) * 7);
         out_log_add(log, n % 2 ? OUT_STDOUT : OUT_STDERR, bytes, n);
     }
-    out_log_end(log);
     return NULL;
 }
 
-/* Reads to the end; what was read and what was missed make up all there was. */
+/* Looks until all is there; what is kept and what was dropped make up all there was. */
 static void *read_flood(void *arg)
 {
     struct out_log *log = arg;
-    uint8_t bytes[999];
-    uint64_t cursor = 0;
-    struct out_piece piece;
+    struct out_mark mark;
 
     do {
-        piece = out_log_read(log, cursor, bytes, sizeof(bytes), CLOCK_NEVER_NS);
-        if (piece.next != cursor + piece.dropped + piece.len)
+        cleanup_buf struct buf text = BUF_INIT(100000);
+
+        mark = out_log_mark(log);
+        if (out_log_part(log, OUT_STDOUT, (struct out_mark){ 0 }, mark, false, &text) < 0 ||
+            text.len > 10000 || text.len > mark.out)
             return log;
-        for (size_t i = 0; i < piece.len; i++)
-            if (bytes[i] != (uint8_t)((cursor + piece.dropped + i) * 7))
-                return log;
-        cursor = piece.next;
-    } while (!piece.eof);
-    return cursor == FLOOD ? NULL : log;
+    } while (mark.out + mark.err < FLOOD);
+    return NULL;
 }
 
 static void readers_follow_a_writer_in_other_threads(void **state)
@@ -378,28 +302,6 @@ static void readers_follow_a_writer_in_other_threads(void **state)
     out_log_free(log);
 }
 
-static void *end_log(void *arg)
-{
-    out_log_end(arg);
-    return NULL;
-}
-
-static void the_end_wakes_who_waits(void **state)
-{
-    struct out_log *log = out_log_new(100);
-    char bytes[4];
-    struct out_piece piece;
-    pthread_t thread;
-
-    (void)state;
-    assert_int_equal(pthread_create(&thread, NULL, end_log, log), 0);
-    piece = out_log_read(log, 0, bytes, sizeof(bytes), CLOCK_NEVER_NS);
-    assert_true(piece.eof);
-    assert_int_equal(piece.len, 0);
-    assert_int_equal(pthread_join(thread, NULL), 0);
-    out_log_free(log);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -411,10 +313,7 @@ int main(void)
         cmocka_unit_test(a_part_is_what_was_added_between_two_moments),
         cmocka_unit_test(parts_are_cut_where_the_log_is),
         cmocka_unit_test(a_buf_that_is_too_small_is_an_error),
-        cmocka_unit_test(a_read_without_deadline_does_not_wait),
-        cmocka_unit_test(a_read_waits_until_its_deadline_and_no_longer),
         cmocka_unit_test(readers_follow_a_writer_in_other_threads),
-        cmocka_unit_test(the_end_wakes_who_waits),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

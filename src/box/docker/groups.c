@@ -14,51 +14,25 @@
 #include "base/cleanup.h"
 #include "base/count.h"
 #include "base/fd.h"
+#include "base/group_line.h"
 #include "box/docker/docker.h"
 #include "wire/msg.h"
 
 #define TREES "/sys/fs/cgroup"
 
-/* The group of a controller in /proc/PID/cgroup: "4:memory:/docker/ID"; "" is the v2 tree's. */
-static const char *group_of(char *text, const char *controller)
-{
-    char *rest = text;
-    char *line;
-
-    while ((line = strsep(&rest, "\n")) != NULL) {
-        char *list = strchr(line, ':');
-        char *path = list ? strchr(list + 1, ':') : NULL;
-        char *word;
-
-        if (!path)
-            continue;
-        list++;
-        *path++ = '\0';
-        if (!*controller && !*list)
-            return path;
-        while (*controller && (word = strsep(&list, ",")) != NULL)
-            if (strcmp(word, controller) == 0)
-                return path;
-    }
-    return NULL;
-}
-
 /* The number of a pid may belong to somebody else by now: the group's name holds the container's.
  */
 static int group_open(int64_t pid, const char *container, const char *controller)
 {
-    char file[64];
     char text[4096];
     char dir[PATH_MAX];
-    const char *path;
+    struct group_line line;
 
-    (void)snprintf(file, sizeof(file), "/proc/%lld/cgroup", (long long)pid);
-    if (fd_read_text(AT_FDCWD, file, text, sizeof(text)) < 0)
-        return -1;
-    path = group_of(text, controller);
-    if (!path || !strstr(path, container) ||
-        snprintf(dir, sizeof(dir), TREES "%s%s%s", *controller ? "/" : "", controller, path) >=
-            (int)sizeof(dir))
+    if (group_lines_read((pid_t)pid, text, sizeof(text)) < 0 ||
+        !group_line_find(text, controller, &line) ||
+        !memmem(line.path, line.n_path, container, strlen(container)) ||
+        snprintf(dir, sizeof(dir), TREES "%s%s%.*s", *controller ? "/" : "", controller,
+                 (int)line.n_path, line.path) >= (int)sizeof(dir))
         return -1;
     return open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 }

@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/fd.h"
+#include "base/group_line.h"
 #include "box/native/v2_parent.h"
 
 #define TOP "/sys/fs/cgroup"
@@ -106,25 +107,11 @@ void group_delegated_dir(const char *tree, uid_t uid, char dir[static GROUP_DIR_
 static bool present_path(const char *controller, char ret[static GROUP_DIR_SIZE])
 {
     char text[8192];
-    char *save = NULL;
+    struct group_line line;
 
-    if (fd_read_text(AT_FDCWD, "/proc/self/cgroup", text, sizeof(text)) < 0)
-        return false;
-    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-        char *list = strchr(line, ':');
-        char *path = list ? strchr(list + 1, ':') : NULL;
-        char *names = NULL;
-
-        if (!path)
-            continue;
-        *path++ = '\0';
-        if (!list[1] && !controller[0])
-            return snprintf(ret, GROUP_DIR_SIZE, "%s", path) < GROUP_DIR_SIZE;
-        for (char *name = strtok_r(list + 1, ",", &names); name; name = strtok_r(NULL, ",", &names))
-            if (strcmp(name, controller) == 0)
-                return snprintf(ret, GROUP_DIR_SIZE, "%s", path) < GROUP_DIR_SIZE;
-    }
-    return false;
+    return group_lines_read(0, text, sizeof(text)) == 0 &&
+           group_line_find(text, controller, &line) &&
+           snprintf(ret, GROUP_DIR_SIZE, "%.*s", (int)line.n_path, line.path) < GROUP_DIR_SIZE;
 }
 
 static bool present_dir(const char *tree, const char *controller, char dir[static GROUP_DIR_SIZE])

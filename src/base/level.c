@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* glove/level.c - one open directory of a walk, with a piece of its entries. */
-#include "glove/level.h"
+/* base/level.c - one open directory of a walk, with a piece of its entries. */
+#include "base/level.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,15 +9,20 @@
 
 #include "base/sys.h"
 
+void level_begin(struct level *level, int fd)
+{
+    level->fd = fd;
+    level->start = 0;
+    level->end = 0;
+}
+
 int level_open(struct level *level, int dir_fd, const char *name)
 {
     int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
     if (fd < 0)
         return -errno;
-    level->fd = fd;
-    level->start = 0;
-    level->end = 0;
+    level_begin(level, fd);
     return 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* glove/level.h - one open directory of a walk, with a piece of its entries.
+/* base/level.h - one open directory of a walk, with a piece of its entries.
  *
  * A walk is a stack of them: no recursion, no allocation, and a depth that is known.
  */
@@ -19,6 +19,9 @@ struct level {
     size_t end;
     _Alignas(8) uint8_t entries[LEVEL_ENTRIES_SIZE];
 };
+
+/* Of a directory that is open already, from where it stands. */
+void level_begin(struct level *level, int fd);
 
 /* Opens a directory without following a link; fd is the caller's to close. */
 int level_open(struct level *level, int dir_fd, const char *name);
