@@ -8,14 +8,16 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/err.h"
 #include "base/num.h"
 #include "cli/image_call.h"
 #include "cli/progress.h"
 #include "cli/term_filter.h"
 #include "engine/stream.h"
+#include "image/build.h"
 #include "image/ours.h"
-#include "image/pull.h"
+#include "image/provide.h"
 #include "json/writer.h"
 
 #define TEXT_MAX  (16 << 20)
@@ -113,22 +115,29 @@ static int pull_one(struct image_call *call, struct buf *text, struct gb_err *er
 {
     struct progress progress;
     const struct stream_sink sink = { progress_pull, &progress };
-    const struct image_pull order = {
-        .name = call->parsed.operands[0],
-        .config_dir = call->settings.engine.hints.config_dir,
-        .platform = call->args.platform ? call->args.platform : call->settings.engine.platform,
-        .total_ms = call->settings.image_ms,
+    cleanup_free char *log_dir = NULL;
+    struct image_provide order = {
+        .pull = { .name = call->parsed.operands[0],
+                  .config_dir = call->settings.engine.hints.config_dir,
+                  .platform =
+                      call->args.platform ? call->args.platform : call->settings.engine.platform,
+                  .total_ms = call->settings.image_ms },
+        .bases = call->settings.image_bases,
+        .unix_time = (uint64_t)time(NULL),
     };
     struct image_name name;
     struct image_pulled pulled;
-    int r = image_name_parse(order.name, &name, err);
+    int r = image_name_parse(order.pull.name, &name, err);
 
+    if (r == 0)
+        r = image_log_dir(call->settings.state_dir, &log_dir, err);
+    order.log_dir = log_dir;
     if (r == 0)
         r = image_call_engine(call, err);
     if (r < 0)
         return r;
     progress_init(&progress, *call->color, call->env, call->args.is_quiet);
-    r = image_pull(call->engine, &order, &sink, &pulled, err);
+    r = image_provide(call->engine, &order, &sink, &pulled, err);
     progress_end(&progress);
     if (r == 0)
         put_pulled(&pulled, call->args.is_json, text);

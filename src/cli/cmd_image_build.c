@@ -235,11 +235,9 @@ static int build_with(struct image_call *call, struct image_build *order, struct
 
     if (r < 0)
         return r;
-    if (call->settings.state_dir &&
-        asprintf(&log_dir, "%s/" IMAGE_LOG_DIR, call->settings.state_dir) < 0) {
-        log_dir = NULL;
-        return gb_no_memory(err);
-    }
+    r = image_log_dir(call->settings.state_dir, &log_dir, err);
+    if (r < 0)
+        return r;
     progress_init(&progress, *call->color, call->env, call->args.is_quiet);
     order->total_ms = call->settings.image_ms;
     order->log_dir = log_dir;

@@ -59,6 +59,16 @@ static void work_clear(struct work *work)
     drop_fd(&work->log_fd);
 }
 
+int image_log_dir(const char *state_dir, char **ret, struct gb_err *err)
+{
+    *ret = NULL;
+    if (state_dir && asprintf(ret, "%s/builds", state_dir) < 0) {
+        *ret = NULL;
+        return gb_no_memory(err);
+    }
+    return 0;
+}
+
 /* ---- the order ------------------------------------------------------------------------------ */
 
 static int name_image(struct work *work, struct gb_err *err)

@@ -29,8 +29,9 @@ struct stream_event;
 /* On every image that is built here. */
 #define IMAGE_LABEL "io.glovebox.image"
 
-/* Where the logs of builds are, below the directory of what glovebox remembers. */
-#define IMAGE_LOG_DIR "builds"
+/* Where the logs of builds are, below the directory of what glovebox remembers (NULL: there is
+ * none, *ret is NULL). */
+int image_log_dir(const char *state_dir, char **ret, struct gb_err *err);
 
 /* NULL, 0 and false: not set. */
 struct image_build {

@@ -142,7 +142,7 @@ int template_write(enum template which, const struct template_facts *facts, stru
 
 int template_write_uv_image(struct buf *ret)
 {
-    return buf_add(ret, embed_uv_Dockerfile.data, embed_uv_Dockerfile.size);
+    return buf_puts(ret, (const char *)embed_uv_Dockerfile.data);
 }
 
 const char *template_dockerignore(void)

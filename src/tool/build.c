@@ -79,17 +79,14 @@ static int build_with(struct tool_call *call, struct image_build *order, struct 
 {
     cleanup_engine struct engine *engine = NULL;
     cleanup_free char *log_dir = NULL;
-    const char *state_dir = call->host->state_dir;
     int r = image_build_check(order, ret, err);
 
     if (r == 0)
         r = tool_engine(call, &engine, err);
+    if (r == 0)
+        r = image_log_dir(call->host->state_dir, &log_dir, err);
     if (r < 0)
         return r;
-    if (state_dir && asprintf(&log_dir, "%s/" IMAGE_LOG_DIR, state_dir) < 0) {
-        log_dir = NULL;
-        return gb_no_memory(err);
-    }
     order->log_dir = log_dir;
     return image_build(engine, order, ret, err);
 }

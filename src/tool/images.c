@@ -10,9 +10,10 @@
 #include "box/box.h"
 #include "engine/engine.h"
 #include "engine/stream.h"
+#include "image/build.h"
 #include "image/name.h"
 #include "image/ours.h"
-#include "image/pull.h"
+#include "image/provide.h"
 #include "json/writer.h"
 #include "tool/engine.h"
 #include "tool/tool.h"
@@ -43,11 +44,14 @@ static int pull(struct tool_call *call, void *bound, struct gb_err *err)
 {
     const struct pull_args *args = bound;
     const struct stream_sink nobody = { 0 };
-    const struct image_pull order = {
-        .name = args->image,
-        .config_dir = call->host->box->engine->hints.config_dir,
-        .platform = call->host->box->engine->platform,
-        .total_ms = call->host->image_max_ms,
+    cleanup_free char *log_dir = NULL;
+    struct image_provide order = {
+        .pull = { .name = args->image,
+                  .config_dir = call->host->box->engine->hints.config_dir,
+                  .platform = call->host->box->engine->platform,
+                  .total_ms = call->host->image_max_ms },
+        .bases = call->host->image_bases,
+        .unix_time = (uint64_t)time(NULL),
     };
     cleanup_engine struct engine *engine = NULL;
     struct image_pulled pulled;
@@ -55,8 +59,11 @@ static int pull(struct tool_call *call, void *bound, struct gb_err *err)
     int r = image_name_parse(args->image, &name, err);
 
     if (r == 0)
+        r = image_log_dir(call->host->state_dir, &log_dir, err);
+    order.log_dir = log_dir;
+    if (r == 0)
         r = tool_engine(call, &engine, err);
-    return r < 0 ? r : image_pull(engine, &order, &nobody, &pulled, err);
+    return r < 0 ? r : image_provide(engine, &order, &nobody, &pulled, err);
 }
 
 const struct tool tool_pull_image = {

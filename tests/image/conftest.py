@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures of the suite `image`: a real Docker, a real Podman, real registries, and the command."""
 import contextlib
+import io
 import json
 import subprocess
+import tarfile
 import types
 
 import pytest
@@ -135,3 +137,37 @@ def running_call():
             return process
 
         yield start
+
+
+def ran(caller, tag, *argv):
+    """What a program of the image prints."""
+    engine = caller.engine
+    body = {"Image": tag, "Cmd": list(argv), "Entrypoint": [], "HostConfig": {"NetworkMode": "none"}}
+    status, data = engine.ask("POST", "/containers/create", body)
+    assert status == 201, data
+    made = json.loads(data)["Id"]
+    assert engine.ask("POST", f"/containers/{made}/start")[0] == 204
+    assert engine.ask("POST", f"/containers/{made}/wait")[0] == 200
+    status, data = engine.ask("GET", f"/containers/{made}/logs?stdout=1&stderr=1")
+    engine.ask("DELETE", f"/containers/{made}?force=1")
+    text = b""
+    while data:
+        size = int.from_bytes(data[4:8], "big")
+        text, data = text + data[8:8 + size], data[8 + size:]
+    return text.decode()
+
+
+def _tar(dockerfile):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as tar:
+        entry = tarfile.TarInfo("Dockerfile")
+        entry.size = len(dockerfile.encode())
+        tar.addfile(entry, io.BytesIO(dockerfile.encode()))
+    return out.getvalue()
+
+
+def somebody_builds(caller, name, dockerfile):
+    """An image that somebody else has made."""
+    status, data = caller.engine.ask("POST", f"/build?t={name}", _tar(dockerfile),
+                                     {"Content-Type": "application/x-tar"})
+    assert status == 200 and b"errorDetail" not in data, data

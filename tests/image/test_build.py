@@ -1,38 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """`glovebox image build` on real engines."""
 import io
-import json
 import random
 import signal
 import subprocess
-import tarfile
 import time
 
 import pytest
-from conftest import IMAGE
+from conftest import IMAGE, ran, somebody_builds
 
 from lib import host, pace, registry
 
 LABEL = "io.glovebox.image"
 KILLS = pace.count(check=3, proof=100)
-
-
-def _run(caller, tag, *argv):
-    """What a program of the image prints."""
-    engine = caller.engine
-    body = {"Image": tag, "Cmd": list(argv), "Entrypoint": [], "HostConfig": {"NetworkMode": "none"}}
-    status, data = engine.ask("POST", "/containers/create", body)
-    assert status == 201, data
-    made = json.loads(data)["Id"]
-    assert engine.ask("POST", f"/containers/{made}/start")[0] == 204
-    assert engine.ask("POST", f"/containers/{made}/wait")[0] == 200
-    status, data = engine.ask("GET", f"/containers/{made}/logs?stdout=1&stderr=1")
-    engine.ask("DELETE", f"/containers/{made}?force=1")
-    text = b""
-    while data:
-        size = int.from_bytes(data[4:8], "big")
-        text, data = text + data[8:8 + size], data[8 + size:]
-    return text.decode()
 
 
 def test_a_directory_becomes_an_image_of_ours(each):
@@ -64,7 +44,7 @@ def test_a_dockerfile_from_stdin_has_no_directory(each):
     made = each.json("build", "-", "-t", "alone", "--build-arg", "WHO=me", data=text.encode())
     assert made.context_files == 1
     if each.engine.kind == "docker":
-        assert _run(each, "agent-env:alone", "/bin/sh", "-c", "echo $WHO; ls") == "me\nDockerfile\n"
+        assert ran(each, "agent-env:alone", "/bin/sh", "-c", "echo $WHO; ls") == "me\nDockerfile\n"
 
 
 def test_variables_in_from_take_the_builds_arguments(image):
@@ -77,7 +57,7 @@ def test_what_dockerignore_names_stays_at_home(image):
                          "secret": "x", "a.log": "x", "keep.log": "x", "sub/secret": "x", "sub/b.log": "x"})
     made = image.json("build", folder, "-t", "web")
     assert made.context_ignored == 2
-    assert sorted(_run(image, made.tag, "/bin/find", "/app", "-type", "f").split()) == [
+    assert sorted(ran(image, made.tag, "/bin/find", "/app", "-type", "f").split()) == [
         "/app/.dockerignore", "/app/Dockerfile", "/app/keep.log", "/app/sub/b.log", "/app/sub/secret"]
 
 
@@ -97,28 +77,12 @@ def test_a_directory_without_a_dockerfile_gets_one(image, files, program, comman
     """The bases are stand-ins of the same name, whose installers tell how they were called."""
     base = {"pip": "python:3-alpine", "npm": "node:20-alpine", "uv": "python:3.12-slim"}[program]
     script = "printf '#!/bin/sh\\necho $0 \"$@\" >>/called\\n' >/bin/$p; chmod +x /bin/$p"
-    _built(image, base, f"FROM {IMAGE}\nRUN for p in pip npm uv; do {script}; done\n")
+    somebody_builds(image, base, f"FROM {IMAGE}\nRUN for p in pip npm uv; do {script}; done\n")
     made = image.json("build", image.tree({**files, ".git/config": "x", "README.md": "x"}), "-t", "up")
     assert made.template == {"pip": "python", "npm": "node", "uv": "uv"}[program]
     assert image.engine.get("/images/agent-env:up/json")["Config"]["Cmd"] == command
-    assert f"/bin/{program} " in _run(image, "agent-env:up", "/bin/cat", "/called")
-    assert ".git" not in _run(image, "agent-env:up", "/bin/ls", "-a", "/app")
-
-
-def _tar(dockerfile):
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w") as tar:
-        entry = tarfile.TarInfo("Dockerfile")
-        entry.size = len(dockerfile.encode())
-        tar.addfile(entry, io.BytesIO(dockerfile.encode()))
-    return out.getvalue()
-
-
-def _built(caller, name, dockerfile):
-    """An image that somebody else has made."""
-    status, data = caller.engine.ask("POST", f"/build?t={name}", _tar(dockerfile),
-                                     {"Content-Type": "application/x-tar"})
-    assert status == 200 and b"errorDetail" not in data, data
+    assert f"/bin/{program} " in ran(image, "agent-env:up", "/bin/cat", "/called")
+    assert ".git" not in ran(image, "agent-env:up", "/bin/ls", "-a", "/app")
 
 
 def test_a_directory_that_tells_nothing_is_refused(image):
@@ -158,7 +122,7 @@ def test_people_see_the_failed_step_and_where_the_log_is(image):
     ("RUN curl --unix-socket /var/run/docker.sock x", "engine_socket"),
     ("ADD http://example.com/x /x", "remote_add"),
 ])
-def test_what_the_check_finds_is_never_built(image, line, rule):
+def test_what_the_check_finds_is_neversomebody_builds(image, line, rule):
     before = image.engine.get("/images/json?all=1")
     made = image.json("build", "-", data=f"FROM {IMAGE}\nRUN true\n{line}\n".encode(), code=2)
     assert made.status == "error" and made.findings and made.log is None
@@ -182,10 +146,10 @@ def test_bad_words_are_refused(image, words):
 
 
 def test_triggers_of_a_base_image_are_checked_too(image):
-    _built(image, "localhost/trap:1", f"FROM {IMAGE}\nONBUILD ADD http://example.com/x /x\n")
+    somebody_builds(image, "localhost/trap:1", f"FROM {IMAGE}\nONBUILD ADD http://example.com/x /x\n")
     made = image.json("build", "-", data=b"FROM localhost/trap:1\n", code=2)
     assert "trigger" in made.error and made.findings[0]["line"] == 1
-    _built(image, "localhost/fine:1", f"FROM {IMAGE}\nONBUILD RUN echo triggered\n")
+    somebody_builds(image, "localhost/fine:1", f"FROM {IMAGE}\nONBUILD RUN echo triggered\n")
     assert image.json("build", "-", data=b"FROM localhost/fine:1\n").status == "success"
     assert "triggered" in image.logs()[-1].read_text()
 

@@ -16,7 +16,10 @@ MERGED = ("bin", "sbin", "lib", "lib64")
 
 PYTHON = ["python3.11-minimal", "python3-minimal", "libpython3.11-minimal", "libpython3.11-stdlib",
           "python3-distutils", "python3-lib2to3", "python3-setuptools", "python3-pkg-resources",
-          "python3-wheel", "python3-pip"]
+          "python3-wheel", "python3-pip", "libgcc-s1"]
+
+# Of the C library, what programs of foreign wheels are linked with.
+SMALL = ("libdl.so.2", "libpthread.so.0", "librt.so.1")
 
 # Not Debian's everywhere, and npm brings itself up to date: dpkg does not know all their files.  Debian's
 # own npm is many packages, which lie beside each other and link to each other's directories.
@@ -98,7 +101,8 @@ class _Tree:
 
 def import_python(engine, name):
     """Python with pip, and busybox, as an image of the engine's; its name."""
-    return _import(engine, name, [path for package in PYTHON for path in _files(package)])
+    small = [path for path in _files("libc6") if os.path.basename(path) in SMALL]
+    return _import(engine, name, [path for package in PYTHON for path in _files(package)] + small)
 
 
 def import_node(engine, name):
