@@ -5,6 +5,7 @@
  * 1 for a call that failed or was no request, 2 for a command line without a tool.
  */
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -154,17 +155,36 @@ static int watch_open(struct gb_err *err)
     return take_fd(&both);
 }
 
-static int read_stdin(struct buf *ret, struct gb_err *err)
+/* Waits for stdin; what watch_open() watches for ends the call meanwhile, too. */
+static int await_stdin(int watch, struct gb_err *err)
+{
+    struct pollfd fds[] = { { .fd = STDIN_FILENO, .events = POLLIN },
+                            { .fd = watch, .events = POLLIN } };
+
+    while (poll(fds, N_ELEMENTS(fds), -1) < 0)
+        if (errno != EINTR)
+            return gb_fail_sys(err, "read stdin");
+    return fds[1].revents ? gb_fail(err, -ECANCELED, GB_BLAME_CALLER,
+                                    "read stdin: the call was ended before its request was whole")
+                          : 0;
+}
+
+static int read_stdin(int watch, struct buf *ret, struct gb_err *err)
 {
     for (;;) {
         ssize_t n;
+        int r = await_stdin(watch, err);
 
+        if (r < 0)
+            return r;
         if (buf_reserve(ret, LINES_MAX) < 0)
             return gb_fail(err, -EFBIG, GB_BLAME_CALLER, "read stdin: a request has at most %d MiB",
                            TOOL_TEXT_MAX >> 20);
-        n = fd_read_full(STDIN_FILENO, ret->data + ret->len, LINES_MAX);
+        n = read(STDIN_FILENO, ret->data + ret->len, LINES_MAX);
+        if (n < 0 && errno == EINTR)
+            continue;
         if (n < 0)
-            return gb_fail(err, (int)n, GB_BLAME_HOST, "read stdin: %s", strerror((int)-n));
+            return gb_fail_sys(err, "read stdin");
         if (n == 0)
             return 0;
         ret->len += (size_t)n;
@@ -214,7 +234,7 @@ static enum tool_end do_with(const struct call *call, const struct tool *tool,
         (void)certificates_text(&certificates, &variables);
     spec.certificates = certificates.list;
     host.variables = variables;
-    if (watch < 0 || (!json && read_stdin(&input, err) < 0)) {
+    if (watch < 0 || (!json && read_stdin(watch, &input, err) < 0)) {
         tool_tell_refusal(err, ret);
         return TOOL_REFUSED;
     }
