@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/err.h"
 #include "box/docker/docker.h"
 #include "engine/container.h"
@@ -84,7 +85,6 @@ static const char *const masked[] = {
     "/sys/class",
     "/sys/dev",
     "/sys/devices/LNXSYSTM:00",
-    "/sys/devices/pci0000:00",
     "/sys/devices/platform",
     "/sys/devices/pnp0",
     "/sys/devices/virtual",
@@ -93,8 +93,33 @@ static const char *const masked[] = {
     "/sys/kernel",
     "/sys/module",
     "/sys/power",
-    NULL,
 };
+
+/* Where the devices of a machine hang: a root for each bus that a socket or bridge begins with, of
+ * the first domain, and the first of some more domains.  Those that are not there cost nothing. */
+#define PCI_BUSES     256
+#define PCI_DOMAINS   16
+#define PCI_ROOT_SIZE sizeof("/sys/devices/pci0000:00")
+
+struct masks {
+    char roots[PCI_BUSES + PCI_DOMAINS - 1][PCI_ROOT_SIZE];
+    const char *paths[N_ELEMENTS(masked) + PCI_BUSES + PCI_DOMAINS];
+};
+
+static void fill_masks(struct masks *masks)
+{
+    size_t n = 0;
+
+    for (unsigned bus = 0; bus < PCI_BUSES; bus++)
+        (void)snprintf(masks->roots[n++], PCI_ROOT_SIZE, "/sys/devices/pci0000:%02x", bus & 0xff);
+    for (unsigned domain = 1; domain < PCI_DOMAINS; domain++)
+        (void)snprintf(masks->roots[n++], PCI_ROOT_SIZE, "/sys/devices/pci%04x:00",
+                       domain & 0xffff);
+    for (size_t i = 0; i < N_ELEMENTS(masked); i++)
+        masks->paths[i] = masked[i];
+    for (size_t i = 0; i < n; i++)
+        masks->paths[N_ELEMENTS(masked) + i] = masks->roots[i];
+}
 
 /* The glove answers; the engine would name its own machine's servers, and where to search. */
 static const char *const name_servers[] = { "127.0.0.1", NULL };
@@ -213,6 +238,7 @@ int docker_create(struct engine *engine, const struct box_spec *spec,
 {
     const struct limits *limits = &spec->limits;
     struct places places = { 0 };
+    struct masks masks = { 0 };
     struct container_port ports[PORTS_MAX + 1] = { 0 };
     struct docker_marks marks;
     char warnings[CONTAINER_WARNINGS_SIZE] = "";
@@ -246,7 +272,7 @@ int docker_create(struct engine *engine, const struct box_spec *spec,
         .security_opts = spec->net ? security_rules : security,
         .name_servers = spec->net ? name_servers : NULL,
         .name_search = spec->net ? nowhere : NULL,
-        .masked = masked,
+        .masked = masks.paths,
         .tmpfs = places.pairs,
         .mounts = mounts,
         .ulimits = ulimits,
@@ -260,6 +286,7 @@ int docker_create(struct engine *engine, const struct box_spec *spec,
     docker_marks_init(spec, &marks);
     fill_mounts(mounts, spec, glove, layers);
     fill_places(&places, spec);
+    fill_masks(&masks);
     r = container_create(engine, &body, ret_id, warnings, err);
     *ret_missing = docker_missing_of(warnings);
     return r;
