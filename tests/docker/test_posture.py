@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lib import box
+from lib import box, host, posture
 
 GOLDEN = Path(__file__).parent / "golden"
 SCRIPT = "echo up; sleep 1000"
@@ -42,19 +42,19 @@ def inspected(docker):
 
 def body_of(inspected):
     """The part that is the same every time."""
-    config, host = inspected["Config"], inspected["HostConfig"]
-    filters = [option for option in host["SecurityOpt"] if option.startswith("seccomp=")]
+    config, asked = inspected["Config"], inspected["HostConfig"]
+    filters = [option for option in asked["SecurityOpt"] if option.startswith("seccomp=")]
     assert len(filters) == 1
     profile = json.loads(filters[0].removeprefix("seccomp="))
     denied = {name for rule in profile["syscalls"] if rule["action"] == "SCMP_ACT_ERRNO"
               for name in rule["names"]}
     assert DENIED_TO_ALL <= denied, DENIED_TO_ALL - denied
-    body = {name: host.get(name) for name in ASKED}
-    body["SecurityOpt"] = [option for option in host["SecurityOpt"] if option not in filters]
-    body["LogConfig"] = host["LogConfig"]["Type"]
-    roots = {path for path in host["MaskedPaths"] if "/pci" in path}
+    body = {name: asked.get(name) for name in ASKED}
+    body["SecurityOpt"] = [option for option in asked["SecurityOpt"] if option not in filters]
+    body["LogConfig"] = asked["LogConfig"]["Type"]
+    roots = {path for path in asked["MaskedPaths"] if "/pci" in path}
     assert {f"/sys/devices/pci0000:{bus:02x}" for bus in range(256)} <= roots and "/sys/devices/pci0001:00" in roots
-    body["MaskedPaths"] = [path for path in host["MaskedPaths"] if path not in roots]
+    body["MaskedPaths"] = [path for path in asked["MaskedPaths"] if path not in roots]
     for mount in body["Mounts"]:
         assert mount["Source"].startswith("glovebox-glove-")
         mount["Source"] = "glovebox-glove"
@@ -125,3 +125,53 @@ def test_namespaces_are_its_own(docker):
     text = says(docker, f"for n in {' '.join(names)}; do readlink /proc/self/ns/$n; done")
     here = [os.readlink(f"/proc/self/ns/{name}") for name in names]
     assert len(text.split()) == len(names) and not set(text.split()) & set(here)
+
+
+# ---- from the host --------------------------------------------------------------------------------
+
+# Of what the kernel says of a process, what is a right and no habit of this host or this engine.
+RIGHTS = ("threads", "namespaces", "limits", "oom_score_adj", "environment")
+
+
+OWN_TYPES = (*posture.OWN_TYPES, "sysfs")
+
+
+def own_mounts(pid):
+    """Mount point -> type and flags; what is masked is the body's affair."""
+    found = {}
+    for line in host.read(f"/proc/{pid}/mountinfo").splitlines():
+        fields, kind = line.split(), line.partition(" - ")[2].split()[0]
+        flags = [flag for flag in fields[5].split(",") if flag not in posture.ACCESS_TIMES]
+        if not fields[4].startswith(("/proc/", "/sys/")):
+            found[fields[4]] = " ".join([kind if kind in OWN_TYPES else "the engine's", *flags])
+    return found
+
+
+def seen(pid):
+    """What the host sees of one process of a container."""
+    whole = posture.of(pid)
+    found = {name: whole[name] for name in RIGHTS}
+    found["limits"] = {name: found["limits"][name] for name in
+                       ("Max core file size", "Max open files", "Max locked memory", "Max msgqueue size")}
+    found["mounts"] = own_mounts(pid)
+    found["apparmor"] = host.read(f"/proc/{pid}/attr/current").strip("\0\n") or "none"
+    return found
+
+
+def test_the_host_sees_a_container_as_the_document_says(docker, inspected):
+    """docs/internals/posture.md; on the engine of every check."""
+    pids = {process.pid for process in docker.processes()}
+    [glove] = [process.pid for process in docker.processes() if process.ppid not in pids]
+    [minder] = [process.pid for process in docker.processes() if process.ppid == glove]
+    [program] = [process.pid for process in docker.processes() if process.ppid == minder]
+    found = {"glove": seen(glove), "minder": seen(minder), "program": seen(program)}
+    path = GOLDEN / "posture.json"
+    if os.environ.get("GLOVEBOX_GOLDEN") == "write":
+        path.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
+    golden = json.loads(path.read_text())
+    for side in golden.values():  # this machine may have none, or Docker's own
+        assert side.pop("apparmor") in ("none", "unconfined", "docker-default (enforce)")
+    for side in found.values():
+        assert side.pop("apparmor") in ("none", "unconfined", "docker-default (enforce)")
+    differences = posture.compare(found, golden)
+    assert not differences or os.environ.get("GLOVEBOX_DOCKER"), "\n".join(differences)
