@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz/fuzz_package.c - names of packages, files that list them, configurations, reports and code.
+/* fuzz/fuzz_package.c - names of packages, files that list them, configurations, addresses of
+ * indexes, reports and code.
  *
  * The first byte chooses the reader.  What a reader of names lets through, it lets through again,
  * unchanged, and nothing in it means anything to a shell or is an option.
@@ -11,6 +12,7 @@
 #include "must.h"
 #include "package/config_text.h"
 #include "package/imports.h"
+#include "package/index.h"
 #include "package/manifest.h"
 #include "package/npm_name.h"
 #include "package/requirement.h"
@@ -87,6 +89,29 @@ static void check_imports(enum package_kind kind, const char *code, size_t len)
     package_set_clear(&set);
 }
 
+/* What is shown of an address is one itself, the same one, and has no credentials.  What a box
+ * writes is an address, too. */
+static void check_url(const char *text, size_t len)
+{
+    cleanup_free char *copy = strndup(text, len);
+    cleanup_with(index_url_clear) struct index_url once = { 0 };
+    cleanup_with(index_url_clear) struct index_url twice = { 0 };
+    cleanup_buf struct buf inside = BUF_INIT(16u << 10);
+    struct gb_err err = { 0 };
+
+    must(copy != NULL);
+    if (index_url_parse(copy, &once, &err) < 0) {
+        must(err.blame == GB_BLAME_CALLER && err.msg[0]);
+        return;
+    }
+    must(once.host[0] && once.port && strncmp(once.clean, "http", 4) == 0);
+    must(!strpbrk(once.clean, " \n\r\t") && strcmp(once.whole, copy) == 0);
+    must(index_url_parse(once.clean, &twice, NULL) == 0);
+    must(!twice.has_credentials && strcmp(twice.host, once.host) == 0 && twice.port == once.port);
+    must(strcmp(twice.clean, once.clean) == 0 && twice.is_loopback == once.is_loopback);
+    must(index_url_in_box(&once, &inside) == 0);
+}
+
 static void check_report(enum package_kind kind, const char *text, size_t len)
 {
     struct manifest manifest = { 0 };
@@ -131,6 +156,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         break;
     case 'c':
         (void)config_text_npm(text, size, row, &n);
+        break;
+    case 'u':
+        check_url(text, size);
         break;
     case 'i':
         check_imports(PACKAGE_PYTHON, text, size);

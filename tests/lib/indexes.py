@@ -190,6 +190,7 @@ class NodeRegistry(Server):
         super().__init__(login)
         self.packages = {}
         self.lies = False
+        self.at = None  # its address as npm in a box knows it; None: by the name of this machine's loopback
 
     def add(self, name, version="1.0.0", files=None, **fields):
         """Offers a package; fields go into its package.json."""
@@ -224,5 +225,4 @@ class NodeRegistry(Server):
 
     @property
     def base(self):
-        """As npm in a box knows this machine."""
-        return f"http://127-0-0-1.address.internal:{self.port}"
+        return self.at or f"http://127-0-0-1.address.internal:{self.port}"
