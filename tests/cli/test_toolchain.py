@@ -171,6 +171,38 @@ def test_an_unreadable_tree_is_an_error_that_names_the_directory(tree):
         assert told.error["remedy"] == f"chmod o+rX '{named}'", told
 
 
+@pytest.mark.parametrize("mode", [0o700, 0o750, 0o744])
+@pytest.mark.parametrize("where", ["bin", ".", "link"])
+def test_a_program_that_only_its_owner_can_start_is_an_error_that_names_it(tree, where, mode):
+    """In the box it would be found on PATH and be "permission denied"."""
+    if where == ".":
+        shutil.rmtree(tree / "bin")
+    shut = program(tree / ("lib" if where == "link" else where) / "tool", "tool")
+    shut.chmod(mode)
+    if where == "link":
+        shut = tree / "bin" / "tool"
+        shut.symlink_to("../lib/tool")
+    result = box.run("echo started", language="sh", toolchains=[tree])
+    shown = tree / "tool" if where == "." else shut
+    assert (result.returncode, result.verdict) == (2, "sandbox_error"), result
+    assert str(shown) in result.error["message"] and result.error["remedy"] == f"chmod o+rX '{shown}'", result
+    shown.chmod(shown.stat().st_mode | 0o005)
+    assert box.run("tool", language="sh", toolchains=[tree]).stdout.startswith("tool ")
+
+
+def test_what_lies_deeper_and_is_closed_is_shown_closed(tree, host_user):
+    """Not looked for: a tree has thousands of directories.  The rest of it works, and nothing opens."""
+    deep = tree / "lib" / "private"
+    deep.mkdir(mode=0o700)
+    (deep / "secret").write_text("abcdef")
+    (tree / "lib" / "notes").write_text("abcdef")
+    (tree / "lib" / "notes").chmod(0o600)
+    result = box.run(f"python3; cat {tree}/lib/data {tree}/lib/notes {deep}/secret", language="sh", toolchains=[tree],
+                     as_user=host_user)
+    assert "data of the tree" in result.stdout and "abcdef" not in result.stdout, result
+    assert result.stderr.count("Permission denied") == 2, result
+
+
 @pytest.mark.parametrize("path, part", [
     ("/opt/glovebox-test-missing", "missing"), ("relative/tree", "relative/tree"), ("/opt/../etc", "/opt/../etc"),
     ("/", "'/'"), ("/etc", "/etc"), ("/proc", "/proc"), ("/proc/1", "/proc"), ("/dev/shm", "/dev"),

@@ -20,7 +20,7 @@
 
 #define PATH_TEXT_MAX (64 << 10)
 
-/* Directories looked at for rights; a tree with more is taken at its word. */
+/* Entries of a directory looked at for rights; what is behind them is taken at its word. */
 #define LOOK_MAX 512
 
 /* Places that are the box's own. */
@@ -64,29 +64,58 @@ static bool is_readable(const struct stat *st)
     return (st->st_mode & (S_IROTH | S_IXOTH)) == (S_IROTH | S_IXOTH);
 }
 
-/* The tree's own directory and the ones directly below it: where a home keeps its secrets. */
-static int look_below(const char *tree, struct gb_err *err)
+/* A directory below the tree's own: where a home keeps its secrets. */
+static bool is_shut_dir(int dir_fd, const struct dirent *entry)
 {
-    DIR *dir = opendir(tree);
+    struct stat st;
+
+    return entry->d_type == DT_DIR && entry->d_name[0] != '.' &&
+           fstatat(dir_fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !is_readable(&st);
+}
+
+/* A program that its owner can start, and nobody in a box, where it would only be "permission
+ * denied". */
+static bool is_shut_program(int dir_fd, const struct dirent *entry)
+{
+    struct stat st;
+
+    return entry->d_type != DT_DIR && fstatat(dir_fd, entry->d_name, &st, 0) == 0 &&
+           S_ISREG(st.st_mode) && st.st_mode & S_IXUSR && !(st.st_mode & S_IXOTH);
+}
+
+/* Looks at the first entries of a directory of the tree; that it has no such one is well. */
+static int look(const char *tree, const char *place,
+                bool (*is_shut)(int dir_fd, const struct dirent *entry), struct gb_err *err)
+{
+    DIR *dir = opendir(place);
     struct dirent *entry;
-    int looked = 0;
     int r = 0;
 
     if (!dir)
-        return gb_fail_sys(err, "opening the toolchain '%s'", tree);
-    while (r == 0 && looked < LOOK_MAX && (entry = readdir(dir)) != NULL) {
-        char path[PATH_MAX + NAME_MAX + 2];
-        struct stat st;
+        return errno == ENOENT || errno == ENOTDIR
+                   ? 0
+                   : gb_fail_sys(err, "opening the toolchain '%s'", place);
+    for (int i = 0; r == 0 && i < LOOK_MAX && (entry = readdir(dir)) != NULL; i++) {
+        char path[2 * PATH_MAX];
 
-        if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
+        if (!is_shut(dirfd(dir), entry))
             continue;
-        looked++;
-        (void)snprintf(path, sizeof(path), "%s/%s", tree, entry->d_name);
-        if (fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !is_readable(&st))
-            r = unreadable(tree, path, err);
+        (void)snprintf(path, sizeof(path), "%s/%s", place, entry->d_name);
+        r = unreadable(tree, path, err);
     }
     closedir(dir);
     return r;
+}
+
+/* No walk through all of it, which would take longer than the box: the parts of a tree, and the
+ * programs that it puts on PATH. */
+static int look_below(const char *tree, struct gb_err *err)
+{
+    char bin[PATH_MAX + 8];
+    int r = look(tree, tree, is_shut_dir, err);
+
+    (void)snprintf(bin, sizeof(bin), "%s/bin", tree);
+    return r < 0 ? r : look(tree, access(bin, X_OK) == 0 ? bin : tree, is_shut_program, err);
 }
 
 static int check_tree(const char *tree, struct gb_err *err)
