@@ -228,5 +228,6 @@ int fd_close_from(int first, const int *keep, size_t n_keep)
             return r;
         next = (unsigned)keep[i] + 1;
     }
-    return close_range_of(next, UINT_MAX);
+    /* No descriptor is higher; and gVisor takes what a larger number is widened to as it comes. */
+    return close_range_of(next, INT_MAX);
 }

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The engine's runtimes, by name."""
-from lib import box
+import os
+
+import pytest
+
+from lib import box, engines, host, testbed
 
 
 def run(docker, runtime):
@@ -25,3 +29,26 @@ def test_the_platform_of_the_environment_is_that_of_the_box(docker):
     assert done.returncode == 2 and b"s390x" in done.err, done
     done = box.run_words(words, host_env={**docker.environment, "DOCKER_DEFAULT_PLATFORM": ""})
     assert (done.returncode, done.out) == (0, b"up\n"), done
+
+
+@pytest.fixture
+def gvisor(make_docker, tmp_path):
+    """An engine that has runsc among its runtimes."""
+    try:
+        program = testbed.directory("runsc") / "runsc"
+    except testbed.Missing as why:
+        if os.environ.get("CI"):
+            raise
+        pytest.skip(str(why))  # for want of a network
+    wrapper = tmp_path / "runsc"
+    wrapper.write_text(f'#!/bin/sh\nexec {program} --platform=systrap --network=none --ignore-cgroups "$@"\n')
+    wrapper.chmod(0o755)
+    with engines.docker("--add-runtime", f"runsc={wrapper}") as engine:
+        yield make_docker(engine)
+
+
+def test_a_box_that_gvisor_cannot_have_is_refused_by_its_wall(gvisor):
+    """The glove starts there; a kernel without Landlock is told, and nothing is left of the container."""
+    done = run(gvisor, "runsc")
+    assert done.returncode == 125 and b"the wall 'landlock' cannot be built" in done.err, done
+    assert host.until(gvisor.is_clean, within=10), gvisor.containers()
