@@ -161,6 +161,28 @@ def test_files_cannot_be_changed_by_a_program_either(place):
     assert "Permission denied" in json.dumps(failed["tests"]), failed["tests"]
 
 
+REPLACES = {
+    "another file": "os.unlink('in/sales.csv')\nopen('in/sales.csv', 'w').write('x,9\\n')\n",
+    "another mode": "os.chmod('in/sales.csv', 0o644)\nopen('in/sales.csv', 'w').write('x,9\\n')\n",
+    "another folder": "os.rename('in', 'old')\nos.mkdir('in')\nopen('in/sales.csv', 'w').write('x,9\\n')\n",
+}
+
+
+@pytest.mark.parametrize("how", REPLACES)
+def test_a_file_that_is_replaced_in_a_box_is_as_it_was_in_the_next(place, how):
+    """The copy is the box's own: no other test meets what a program made of it, and no user."""
+    (place.cwd / "sales.csv").write_text("a,3\nb,4\n")
+    cases = [{"name": f"{name} {i}", "class": name, "expect": {"stdout": "7"}}
+             for name in ("normal", "edge", "invalid", "stress") for i in range(3)]
+    code = "import os\n" + SUMS + REPLACES[how]
+    rules = [rule.replace(json.dumps(scripts.CASES), json.dumps({"cases": cases}))
+             for rule in scripts.program_rules(code=code)]
+    document = Desk(place, rules).document("--file", "sales.csv:in/sales.csv", "the sum of sales")
+    assert document["outcome"] == "passed", document
+    assert [test["result"] for test in document["tests"]] == ["passed"] * 12
+    assert (place.cwd / "sales.csv").read_text() == "a,3\nb,4\n"
+
+
 def test_out_is_never_written_over_somebodys_files(place):
     out = place.cwd / "out"
     out.mkdir()
