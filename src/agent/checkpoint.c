@@ -146,9 +146,60 @@ static int read_all(const struct json_value *value, struct checkpoint *checkpoin
         r = read_code(json_get(value, "latest_code"), &checkpoint->latest_code, err);
     if (r == 0 && !is_none(feedback))
         r = read_str(feedback, "execution_feedback", &checkpoint->execution_feedback, err);
-    if (r == 0 && !json_u64(json_get(value, "orchestrator_step"), &checkpoint->orchestrator_step))
+    if (r == 0 &&
+        (!json_u64(json_get(value, "orchestrator_step"), &checkpoint->orchestrator_step) ||
+         checkpoint->orchestrator_step > CHECKPOINT_STEP_MAX))
         r = wrong("orchestrator_step", err);
     return r;
+}
+
+/* ---- what was done -------------------------------------------------------------------------- */
+
+#define PAST_LINES    32
+#define PAST_LINE_MAX 400
+
+/* One line, whatever the text has of them; its beginning, and its end where it is long. */
+static void put_line(struct buf *ret, const char *what, const char *text)
+{
+    size_t len = strlen(text);
+    size_t start;
+
+    (void)buf_printf(ret, "before: %s", what);
+    start = ret->len;
+    if (len <= PAST_LINE_MAX)
+        (void)buf_add(ret, text, len);
+    else
+        (void)buf_printf(ret, "%.*s ... %s", PAST_LINE_MAX / 2, text,
+                         text + len - PAST_LINE_MAX / 2);
+    for (size_t i = start; i < ret->len; i++)
+        if (ret->data[i] == '\n' || ret->data[i] == '\r')
+            ret->data[i] = ' ';
+    (void)buf_putc(ret, '\n');
+}
+
+/* Ours are strings, others' are objects. */
+static int put_item(struct buf *ret, const char *json)
+{
+    cleanup_json struct json_value *value = NULL;
+    int r = json_value_parse(json, strlen(json), CHECKPOINT_MAX, &value, NULL);
+
+    if (r == 0)
+        put_line(ret, "", json_str(value, NULL) ? json_str(value, NULL) : json);
+    return r;
+}
+
+int checkpoint_past(const struct checkpoint *checkpoint, struct buf *ret)
+{
+    size_t n = 0;
+    int r = 0;
+
+    while (checkpoint->history && checkpoint->history[n])
+        n++;
+    for (size_t i = n > PAST_LINES ? n - PAST_LINES : 0; r == 0 && i < n; i++)
+        r = put_item(ret, checkpoint->history[i]);
+    if (r == 0 && checkpoint->execution_feedback)
+        put_line(ret, "its last run: ", checkpoint->execution_feedback);
+    return r < 0 ? r : buf_error(ret);
 }
 
 int checkpoint_parse(const char *text, size_t len, struct checkpoint *ret, struct gb_err *err)

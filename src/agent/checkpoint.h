@@ -21,6 +21,8 @@ struct gb_err;
 
 #define CHECKPOINT_MAX         (64 << 20)
 #define CHECKPOINT_HISTORY_MAX 1000
+#define CHECKPOINT_STEP_MAX    1000 /* a folder that tells of more is not believed */
+#define CHECKPOINT_PAST_MAX    (16 << 10)
 
 struct checkpoint {
     char *objective;
@@ -36,6 +38,11 @@ int checkpoint_text(const struct checkpoint *checkpoint, struct buf *ret);
 /* The text is hostile.  -EINVAL and an error that names the place; ret starts as { 0 } and is empty
  * after a failure. */
 int checkpoint_parse(const char *text, size_t len, struct checkpoint *ret, struct gb_err *err);
+
+/* What was done before, for who goes on from a stranger's folder: the last lines of its history,
+ * and how its last run ended, each a line that is cut where it is long; at most
+ * CHECKPOINT_PAST_MAX bytes. */
+int checkpoint_past(const struct checkpoint *checkpoint, struct buf *ret);
 void checkpoint_clear(struct checkpoint *checkpoint);
 
 #define cleanup_checkpoint cleanup_with(checkpoint_clear)

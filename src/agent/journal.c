@@ -68,6 +68,15 @@ int journal_open(struct store *store, const char *task, struct journal **ret, st
     return r;
 }
 
+static int begin_replay(struct journal **journal, struct journal **ret, struct gb_err *err)
+{
+    (*journal)->is_used = calloc((*journal)->recording.n + 1, sizeof(bool));
+    if (!(*journal)->is_used)
+        return gb_no_memory(err);
+    *ret = take_ptr(*journal);
+    return 0;
+}
+
 int journal_replay(const char *path, struct journal **ret, struct gb_err *err)
 {
     cleanup_journal struct journal *journal = journal_new();
@@ -76,13 +85,19 @@ int journal_replay(const char *path, struct journal **ret, struct gb_err *err)
     if (!journal)
         return gb_no_memory(err);
     r = recording_read(path, &journal->recording, err);
-    if (r < 0)
-        return r;
-    journal->is_used = calloc(journal->recording.n + 1, sizeof(bool));
-    if (!journal->is_used)
+    return r < 0 ? r : begin_replay(&journal, ret, err);
+}
+
+int journal_replay_stored(struct store *store, const char *task, struct journal **ret,
+                          struct gb_err *err)
+{
+    cleanup_journal struct journal *journal = journal_new();
+    int r;
+
+    if (!journal)
         return gb_no_memory(err);
-    *ret = take_ptr(journal);
-    return 0;
+    r = recording_of_store(store, task, &journal->recording, err);
+    return r < 0 ? r : begin_replay(&journal, ret, err);
 }
 
 void journal_close(struct journal **journal)
@@ -160,7 +175,7 @@ static int other_input(const char *name, const char *then, const char *now, stru
 {
     return gb_fail(err, -ESTALE, GB_BLAME_CALLER,
                    "effect '%s' was done for another input (%.*s…, now %.*s…): this is not the "
-                   "task that was begun",
+                   "task that was begun, or it was begun with another version of glovebox",
                    name, DIGEST_SHOWN, then, DIGEST_SHOWN, now);
 }
 

@@ -32,6 +32,10 @@ int journal_open(struct store *store, const char *task, struct journal **ret, st
 /* Those of a recording. */
 int journal_replay(const char *path, struct journal **ret, struct gb_err *err);
 
+/* The same of a task in the store, as it stands there; the store is not needed afterwards. */
+int journal_replay_stored(struct store *store, const char *task, struct journal **ret,
+                          struct gb_err *err);
+
 /* From now on every effect, those already done included, also goes into this file (JSON lines, one
  * effect each, written whole or not at all). */
 int journal_record(struct journal *journal, const char *path, struct gb_err *err);

@@ -119,24 +119,6 @@ static int variable_of(struct span name)
 
 /* ---- what strangers wrote ------------------------------------------------------------------- */
 
-/* Characters that nobody sees, and that models obey all the same. */
-static bool is_invisible(uint32_t point)
-{
-    static const struct {
-        uint32_t first;
-        uint32_t last;
-    } ranges[] = {
-        { 0x00, 0x08 },     { 0x0b, 0x1f },     { 0x7f, 0x9f },       { 0xad, 0xad },
-        { 0x200b, 0x200f }, { 0x2028, 0x202e }, { 0x2060, 0x206f },   { 0xfe00, 0xfe0f },
-        { 0xfeff, 0xfeff }, { 0xfff9, 0xfffb }, { 0xe0000, 0xe01ef },
-    };
-
-    for (size_t i = 0; i < N_ELEMENTS(ranges); i++)
-        if (point >= ranges[i].first && point <= ranges[i].last)
-            return true;
-    return false;
-}
-
 static void clean(struct span text, struct buf *ret)
 {
     const uint8_t *at = (const uint8_t *)text.at;
@@ -147,7 +129,7 @@ static void clean(struct span text, struct buf *ret)
 
         if (n == 0)
             (void)buf_puts(ret, UTF8_REPLACEMENT);
-        else if (!is_invisible(point))
+        else if (!utf8_is_unseen(point))
             (void)buf_add(ret, at + i, n);
         i += n > 0 ? n : 1;
     }

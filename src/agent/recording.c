@@ -229,7 +229,7 @@ size_t recording_find(const struct recording *recording, const char *name)
 
 static int read_whole(const char *path, struct buf *ret, struct gb_err *err)
 {
-    cleanup_close int fd = open(path, FILE_READING);
+    cleanup_close int fd = file_open(AT_FDCWD, path);
     int r;
 
     if (fd < 0)
@@ -264,6 +264,52 @@ int recording_read(const char *path, struct recording *ret, struct gb_err *err)
     if (r == 0)
         r = recording_parse(text.data, text.len, ret, err);
     return r < 0 ? gb_wrap(err, r, "the recording '%s'", path) : 0;
+}
+
+struct gathering {
+    struct recording *recording;
+    struct gb_err *err;
+};
+
+static int gather(void *user, const struct store_effect *effect)
+{
+    const struct gathering *gathering = user;
+    struct recording *recording = gathering->recording;
+    struct store_effect *copy = &recording->effects[recording->n];
+
+    if (recording->n == RECORDING_EFFECTS_MAX)
+        return gb_fail(gathering->err, -EFBIG, GB_BLAME_CALLER, "there are more than %d effects",
+                       RECORDING_EFFECTS_MAX);
+    recording->n++;
+    copy->name = strdup(effect->name);
+    copy->digest = strdup(effect->digest);
+    copy->output = malloc(effect->output_len + 1);
+    if (!copy->name || !copy->digest || !copy->output)
+        return gb_no_memory(gathering->err);
+    memcpy(copy->output, effect->output ? effect->output : "", effect->output_len);
+    copy->output[effect->output_len] = '\0';
+    copy->output_len = effect->output_len;
+    return 0;
+}
+
+int recording_of_store(struct store *store, const char *task, struct recording *ret,
+                       struct gb_err *err)
+{
+    cleanup_recording struct recording recording = { 0 };
+    struct gathering gathering = { &recording, err };
+    int r;
+
+    recording.effects = calloc(RECORDING_EFFECTS_MAX, sizeof(*recording.effects));
+    if (!recording.effects)
+        return gb_no_memory(err);
+    r = store_effect_each(store, task, gather, &gathering, err);
+    if (r == 0)
+        r = sort(&recording, err);
+    if (r < 0)
+        return r;
+    *ret = recording;
+    recording = (struct recording){ 0 };
+    return 0;
 }
 
 void recording_clear(struct recording *recording)

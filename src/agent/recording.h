@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 
 struct gb_err;
+struct store;
 struct store_effect;
 
 /* Bounds of a file; more is -EFBIG, also for the writer. */
@@ -34,6 +35,10 @@ int recording_read(const char *path, struct recording *ret, struct gb_err *err);
 
 /* The same of a text. */
 int recording_parse(const char *text, size_t len, struct recording *ret, struct gb_err *err);
+
+/* What a recording of that task would have. */
+int recording_of_store(struct store *store, const char *task, struct recording *ret,
+                       struct gb_err *err);
 void recording_clear(struct recording *recording);
 
 #define cleanup_recording cleanup_with(recording_clear)

@@ -187,7 +187,10 @@ static int take_raised(struct task *task, struct gb_err *err)
     if (r < 0)
         return r;
     if (budget_limits_parse(text.data ? text.data : "", text.len, &limits) < 0)
-        return gb_fail(err, -EINVAL, GB_BLAME_HOST, "what is remembered of '%s' is damaged", name);
+        return gb_fail(err, -EINVAL, GB_BLAME_HOST,
+                       "what is remembered of '%s' cannot be read: it is damaged, or an older "
+                       "glovebox wrote it" GB_REMEDY "begin the task anew",
+                       name);
     task->is_late = false;
     if (budget_raise(&task->budget, &limits))
         tell_raised(task, &before);

@@ -455,8 +455,14 @@ static int take_before(struct task *task, struct gb_err *err)
                             spec->before->items[i].text, spec->before->items[i].len);
     if (r < 0)
         return gb_fail(err, r, GB_BLAME_CALLER, "the files of the run that is continued");
+    if (spec->past)
+        (void)buf_puts(&task->steps, spec->past);
+    task->step = spec->past_steps;
+    for (unsigned i = 0; i < spec->past_steps; i++)
+        budget_spend_step(&task->budget);
     if (spec->before && spec->before->n > 0)
-        task_log(task, "the task continues a finished one, whose files are there");
+        task_log(task, "the task continues %s, whose files are there",
+                 spec->past ? "one from elsewhere" : "a finished one");
     if (!spec->contract)
         return 0;
     r = contract_text(spec->contract, &text);

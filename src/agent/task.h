@@ -99,6 +99,8 @@ struct agent_spec {
     const struct judge_input *inputs; /* --file: in every box */
     size_t n_inputs;
     const struct agent_files *before; /* of a run that is continued, with its contract; or NULL */
+    const char *past;    /* what was done before, of a folder from elsewhere; NULL: nothing */
+    unsigned past_steps; /* that it took: the first one now comes behind them */
     const struct contract *contract;
     struct agent_listener listener;
     int cancel_fd; /* -1: never */

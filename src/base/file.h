@@ -8,6 +8,9 @@ struct buf;
  * ours. */
 #define FILE_READING (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 
+/* Opens it so, below the directory dir (AT_FDCWD: the working one); -1 and errno. */
+int file_open(int dir, const char *path);
+
 /* Appends what the open file has, as far as it went when it was looked at, and a NUL that does not
  * count.  -EINVAL: it is no regular file.  -EFBIG: there is no room for it below the buf's maximum.
  */

@@ -540,66 +540,6 @@ static int remove_call(const struct call *call, struct gb_err *err)
     return r;
 }
 
-/* ---- answer --------------------------------------------------------------------------------- */
-
-struct answer_args {
-    struct run_args run;
-    bool is_json;
-    bool is_jsonl;
-};
-
-#undef AT
-#define AT(field) .offset = offsetof(struct answer_args, field)
-static const struct opt answer_options[] = {
-    { OPT_TEXT, "record", 0, AT(run.record), "FILE", "write everything that happens to a file" },
-    { OPT_FLAG, "force", 0, AT(run.is_forced), NULL, "replace the file of --record" },
-    { OPT_FLAG, "plain", 0, AT(run.is_plain), NULL, "line by line, also on a terminal" },
-    { OPT_FLAG, "json", 0, AT(is_json), NULL, "one JSON document on stdout at the end" },
-    { OPT_FLAG, "jsonl", 0, AT(is_jsonl), NULL, "one JSON event a line on stdout as it happens" },
-    { OPT_KEY, .key = KEY_MODEL },
-    { OPT_KEY, .key = KEY_BASE_URL },
-    { OPT_KEY, .key = KEY_CONTEXT },
-    { OPT_KEY, .key = KEY_COLOR },
-    OPT_HELP_ROW,
-    { 0 },
-};
-
-static int answer_given(const struct call *call, struct answer_args *args,
-                        const struct parsed *parsed, struct gb_err *err)
-{
-    if (parsed->n_operands != 2 || parsed->has_rest)
-        return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
-                       "name a task and an answer: glovebox runs answer ID \"...\"");
-    if (args->is_json && args->is_jsonl)
-        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "--json and --jsonl exclude each other");
-    args->run.resume = parsed->operands[0];
-    args->run.answer = parsed->operands[1];
-    if (strlen(args->run.answer) > AGENT_ANSWER_MAX)
-        return gb_fail(err, -EMSGSIZE, GB_BLAME_CALLER, "an answer may have %d KiB",
-                       AGENT_ANSWER_MAX >> 10);
-    args->run.style = args->is_json    ? RUN_STYLE_JSON
-                      : args->is_jsonl ? RUN_STYLE_JSONL
-                                       : RUN_STYLE_PEOPLE;
-    return run_task(call, &args->run, err);
-}
-
-static int answer_call(const struct call *call, struct gb_err *err)
-{
-    struct answer_args args = { 0 };
-    struct parsed parsed = { 0 };
-    int r = command_parse(call, &args, &parsed, err);
-
-    args.run.parsed = &parsed;
-    if (r == 0)
-        r = answer_given(call, &args, &parsed, err);
-    else if (r > 0)
-        r = 0;
-    if (r < 0)
-        run_refused(&args.run, err);
-    parsed_clear(&parsed);
-    return r;
-}
-
 /* ---- the commands --------------------------------------------------------------------------- */
 
 const struct cmd cmd_runs_list = {
@@ -624,12 +564,4 @@ const struct cmd cmd_runs_rm = {
     .usages = { "[OPTIONS] ID...", "[OPTIONS] --all" },
     .options = remove_options,
     .run = remove_call,
-};
-
-const struct cmd cmd_runs_answer = {
-    .name = "runs answer",
-    .help = "Answer the question that a task waits with, and go on with it",
-    .usages = { "[OPTIONS] ID ANSWER" },
-    .options = answer_options,
-    .run = answer_call,
 };

@@ -16,14 +16,19 @@
 #define HELP_MAX 65536
 
 static const struct cmd *const commands[] = {
-    &cmd_run,          &cmd_runs_list,  &cmd_runs_show, &cmd_runs_answer, &cmd_runs_rm,
-    &cmd_exec,         &cmd_box_create, &cmd_box_run,   &cmd_box_runs,    &cmd_box_logs,
-    &cmd_box_wait,     &cmd_box_kill,   &cmd_box_stats, &cmd_box_net,     &cmd_box_ports,
-    &cmd_box_put,      &cmd_box_get,    &cmd_box_ls,    &cmd_box_stat,    &cmd_box_rmfile,
-    &cmd_box_list,     &cmd_box_rm,     &cmd_box_prune, &cmd_tool,        &cmd_image_pull,
-    &cmd_image_build,  &cmd_image_list, &cmd_image_rm,  &cmd_image_prune, &cmd_cache_list,
-    &cmd_cache_prune,  &cmd_cache_rm,   &cmd_doctor,    &cmd_models,      &cmd_config_show,
-    &cmd_config_trust, &cmd_version,    NULL,
+    &cmd_run,          &cmd_runs_list,   &cmd_runs_show,
+    &cmd_runs_answer,  &cmd_runs_replay, &cmd_runs_rm,
+    &cmd_exec,         &cmd_box_create,  &cmd_box_run,
+    &cmd_box_runs,     &cmd_box_logs,    &cmd_box_wait,
+    &cmd_box_kill,     &cmd_box_stats,   &cmd_box_net,
+    &cmd_box_ports,    &cmd_box_put,     &cmd_box_get,
+    &cmd_box_ls,       &cmd_box_stat,    &cmd_box_rmfile,
+    &cmd_box_list,     &cmd_box_rm,      &cmd_box_prune,
+    &cmd_tool,         &cmd_image_pull,  &cmd_image_build,
+    &cmd_image_list,   &cmd_image_rm,    &cmd_image_prune,
+    &cmd_cache_list,   &cmd_cache_prune, &cmd_cache_rm,
+    &cmd_doctor,       &cmd_models,      &cmd_config_show,
+    &cmd_config_trust, &cmd_version,     NULL,
 };
 
 const struct cmd *command_at(size_t n)

@@ -67,6 +67,7 @@ extern const struct cmd cmd_image_rm;
 extern const struct cmd cmd_models;
 extern const struct cmd cmd_run;
 extern const struct cmd cmd_runs_answer;
+extern const struct cmd cmd_runs_replay;
 extern const struct cmd cmd_runs_list;
 extern const struct cmd cmd_runs_rm;
 extern const struct cmd cmd_runs_show;

@@ -46,6 +46,7 @@ struct run_args {
     const char *answer; /* to the question that the task waits with */
     const char *record;
     const char *replay;
+    bool replays_task; /* replay is the id of a task; else the path of a recording */
     enum run_style style;
     bool is_plain;
     const struct parsed *parsed; /* the flags that are settings */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cli/run_begin.c - a new task: its order, its row in the store, its folder. */
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -242,6 +243,14 @@ static int take_folder(struct run_session *session, struct run_options *options,
         r = folder_get_checkpoint(folder, &checkpoint, err);
     if (r < 0)
         return r;
+    if (checkpoint.orchestrator_step >= options->order.budget.limits[BUDGET_STEPS])
+        return gb_fail(err, -EDQUOT, GB_BLAME_CALLER,
+                       "--resume_from: that task has had %" PRIu64 " steps of %" PRIu64 GB_REMEDY
+                       "allow more with --max-steps",
+                       checkpoint.orchestrator_step, options->order.budget.limits[BUDGET_STEPS]);
+    options->order.has_past =
+        checkpoint.orchestrator_step > 0 || checkpoint.history || checkpoint.execution_feedback;
+    options->order.past_steps = (unsigned)checkpoint.orchestrator_step;
     for (size_t i = 0; i < checkpoint.latest_code.n; i++)
         if (strings_add(&options->order.before, checkpoint.latest_code.items[i].path) < 0)
             return gb_no_memory(err);

@@ -25,7 +25,7 @@
 
 int run_read_file(const char *path, struct buf *ret, struct gb_err *err)
 {
-    cleanup_close int fd = open(path, FILE_READING);
+    cleanup_close int fd = file_open(AT_FDCWD, path);
     int r = fd < 0 ? -errno : file_read(fd, ret);
 
     if (fd >= 0 && r == -EINVAL)
@@ -124,6 +124,22 @@ static int fetch_before(void *user, struct buf *ret, struct gb_err *err)
         return fetch_from_folder(source->options->host.from,
                                  source->options->order.before[fetch->i], ret, err);
     return run_end_file(source->store, source->parent, fetch->i, ret, err);
+}
+
+static int fetch_past(void *user, struct buf *ret, struct gb_err *err)
+{
+    const struct fetch *fetch = user;
+    const char *path = fetch->source->options->host.from;
+    cleanup_folder struct folder *folder = NULL;
+    cleanup_checkpoint struct checkpoint checkpoint = { 0 };
+    int r = folder_open(path, &folder, err);
+
+    if (r == 0)
+        r = folder_get_checkpoint(folder, &checkpoint, err);
+    if (r < 0)
+        return r;
+    r = checkpoint_past(&checkpoint, ret);
+    return r < 0 ? gb_fail(err, r, GB_BLAME_CALLER, "%.200s: what was done there", path) : 0;
 }
 
 static int fetch_contract(void *user, struct buf *ret, struct gb_err *err)
@@ -232,6 +248,21 @@ static int recall_contract(struct journal *journal, const struct run_source *sou
     return r < 0 ? r : contract_parse(text.data ? text.data : "", text.len, &ret->contract, err);
 }
 
+static int recall_past(struct journal *journal, const struct run_source *source,
+                       const struct run_order *order, struct run_contents *ret, struct gb_err *err)
+{
+    cleanup_buf struct buf text = BUF_INIT(CHECKPOINT_PAST_MAX);
+    int r;
+
+    if (!order->has_past)
+        return 0;
+    r = recall(journal, "command/past", fetch_past, source, 0, &text, err);
+    if (r < 0)
+        return r;
+    ret->past = text.len ? buf_take(&text) : strdup("");
+    return ret->past ? 0 : gb_no_memory(err);
+}
+
 int run_contents_recall(struct journal *journal, const struct run_source *source,
                         struct run_order *order, struct run_contents *ret, struct gb_err *err)
 {
@@ -245,6 +276,8 @@ int run_contents_recall(struct journal *journal, const struct run_source *source
         r = recall_before(journal, source, order, ret, err);
     if (r == 0)
         r = recall_contract(journal, source, order, ret, err);
+    if (r == 0)
+        r = recall_past(journal, source, order, ret, err);
     return r;
 }
 
@@ -254,6 +287,7 @@ void run_contents_clear(struct run_contents *contents)
         free((void *)(uintptr_t)contents->inputs[i].bytes);
     free(contents->inputs);
     free(contents->objective);
+    free(contents->past);
     agent_files_clear(&contents->before);
     contract_clear(&contents->contract);
     *contents = (struct run_contents){ 0 };

@@ -4,6 +4,7 @@
  *    command                                the order
  *    command/objective                      the task
  *    command/file-1 …                       --file
+ *    command/past                           what was done, of a folder from elsewhere
  *    command/before-1 …, command/contract   the run that is continued
  *
  * So a task that is resumed has the files that it began with, whatever became of them since, and a
@@ -31,6 +32,7 @@ struct run_contents {
     size_t n_inputs;
     struct agent_files before;
     struct contract contract; /* iff order.has_contract */
+    char *past;               /* iff order.has_past */
 };
 
 /* Where contents are taken from that the journal has not. */

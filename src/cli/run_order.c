@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "agent/checkpoint.h"
 #include "agent/fence.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -63,6 +64,8 @@ static void put_order(struct json_writer *w, const char *key, const struct run_o
     put_strings(w, "files", order->files);
     put_strings(w, "before", order->before);
     json_put_bool(w, "has_contract", order->has_contract);
+    if (order->has_past)
+        json_put_u64(w, "past_steps", order->past_steps);
     json_object_end(w);
 }
 
@@ -154,6 +157,7 @@ static int get_numbers(const struct json_value *object, struct run_order *ret)
 {
     const char *id = json_str(json_get(object, "id"), NULL);
     uint64_t candidates = 0;
+    uint64_t past_steps = 0;
     uint64_t version = 0;
 
     if (!json_u64(json_get(object, "version"), &version) || version != ORDER_VERSION ||
@@ -161,6 +165,10 @@ static int get_numbers(const struct json_value *object, struct run_order *ret)
         candidates > AGENT_CANDIDATES_MAX || !id || !id_is_valid('t', id) ||
         !json_bool(json_get(object, "has_contract"), &ret->has_contract))
         return -EINVAL;
+    ret->has_past = json_u64(json_get(object, "past_steps"), &past_steps);
+    if (past_steps > CHECKPOINT_STEP_MAX)
+        return -EINVAL;
+    ret->past_steps = (unsigned)past_steps;
     memcpy(ret->id, id, sizeof(ret->id));
     ret->candidates = (unsigned)candidates;
     return 0;

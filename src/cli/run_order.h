@@ -36,6 +36,8 @@ struct run_order {
     char **files;  /* --file, as paths in the box */
     char **before; /* files of the run that is continued */
     bool has_contract;
+    bool has_past;       /* of a folder from elsewhere: what was done (agent/checkpoint.h) */
+    unsigned past_steps; /* that it took */
 };
 
 struct run_host {

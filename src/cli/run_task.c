@@ -255,6 +255,21 @@ static int open_task(struct run_session *session, struct gb_err *err)
     return r < 0 ? r : run_begin(session, err);
 }
 
+/* What the store has of it now, and nothing else: the task itself is left alone. */
+static int replay_task(struct run_session *session, struct gb_err *err)
+{
+    struct store_task task = { 0 };
+    int r = run_session_store(session, err);
+
+    if (r == 0)
+        r = store_task_get(session->store, session->args->replay, &task, err);
+    if (r == 0)
+        r = journal_replay_stored(session->store, task.id, &session->journal, err);
+    store_task_clear(&task);
+    store_close(&session->store);
+    return r;
+}
+
 /* Neither model nor box, store nor network: only what the recording has. */
 static int open_replay(struct run_session *session, struct gb_err *err)
 {
@@ -266,7 +281,8 @@ static int open_replay(struct run_session *session, struct gb_err *err)
     session->options.host.is_forced = session->args->is_forced;
     if (r < 0)
         return r;
-    r = journal_replay(session->args->replay, &session->journal, err);
+    r = session->args->replays_task ? replay_task(session, err)
+                                    : journal_replay(session->args->replay, &session->journal, err);
     if (r < 0 && r != -ENOMEM)
         err->blame = GB_BLAME_CALLER; /* whoever named the file can name another */
     return r;
@@ -382,6 +398,8 @@ static void make_spec(struct run_session *session)
         .n_inputs = contents->n_inputs,
         .before = order->before ? &contents->before : NULL,
         .contract = order->has_contract ? &contents->contract : NULL,
+        .past = contents->past,
+        .past_steps = order->past_steps,
         .listener = { .hear = hear, .user = session },
         .cancel_fd = session->signals,
     };

@@ -198,7 +198,7 @@ static int parse(const char *host, const struct tls *tls, struct endpoint *ret, 
 static int read_json(int dir, const char *path, struct json_value **ret, struct gb_err *err)
 {
     cleanup_buf struct buf text = BUF_INIT(FILE_MAX);
-    cleanup_close int fd = openat(dir, path, FILE_READING | O_CLOEXEC);
+    cleanup_close int fd = file_open(dir, path);
     int r;
 
     *ret = NULL;

@@ -3,6 +3,7 @@
 #include "json/utf8.h"
 
 #include "base/buf.h"
+#include "base/cleanup.h"
 
 /* By first byte: how long the sequence is, and the bounds of its second byte, which alone tell
  * overlong forms, surrogates and what lies above U+10FFFF from the rest (RFC 3629, section 4). */
@@ -89,4 +90,20 @@ int utf8_repair(const void *bytes, size_t len, struct buf *ret)
     }
     (void)buf_add(ret, at, good);
     return buf_error(ret);
+}
+
+bool utf8_is_unseen(uint32_t point)
+{
+    static const uint32_t ranges[][2] = {
+        { 0x00, 0x08 },     { 0x0b, 0x1f },     { 0x7f, 0x9f },     { 0xad, 0xad },
+        { 0x034f, 0x034f }, { 0x061c, 0x061c }, { 0x115f, 0x1160 }, { 0x17b4, 0x17b5 },
+        { 0x180b, 0x180f }, { 0x200b, 0x200f }, { 0x2028, 0x202e }, { 0x2060, 0x206f },
+        { 0x3164, 0x3164 }, { 0xfe00, 0xfe0f }, { 0xfeff, 0xfeff }, { 0xffa0, 0xffa0 },
+        { 0xfff0, 0xfffb }, { 0xfffe, 0xffff }, { 0xe000, 0xf8ff }, { 0xe0000, 0x10ffff },
+    };
+
+    for (size_t i = 0; i < N_ELEMENTS(ranges); i++)
+        if (point >= ranges[i][0] && point <= ranges[i][1])
+            return true;
+    return false;
 }

@@ -21,5 +21,9 @@ size_t utf8_decode(const uint8_t *bytes, size_t len, uint32_t *ret_point);
 
 bool utf8_is_valid(const void *bytes, size_t len);
 
+/* Characters that nobody sees and that models obey all the same: controls but tab and newline,
+ * marks that turn the direction of text, blanks of no width, fillers, tags, what is private. */
+bool utf8_is_unseen(uint32_t point);
+
 /* Appends the bytes, repaired. */
 int utf8_repair(const void *bytes, size_t len, struct buf *ret);

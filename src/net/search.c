@@ -41,24 +41,6 @@ struct server {
 
 /* ---- text of strangers ---------------------------------------------------------------------- */
 
-/* Characters that are not seen but read: controls, marks that turn the direction of text, blanks
- * of no width, tags. */
-static bool is_unseen(uint32_t point)
-{
-    static const uint32_t ranges[][2] = {
-        { 0x00, 0x1f },     { 0x7f, 0x9f },     { 0xad, 0xad },        { 0x034f, 0x034f },
-        { 0x061c, 0x061c }, { 0x115f, 0x1160 }, { 0x17b4, 0x17b5 },    { 0x180b, 0x180f },
-        { 0x200b, 0x200f }, { 0x2028, 0x202e }, { 0x2060, 0x206f },    { 0x3164, 0x3164 },
-        { 0xfe00, 0xfe0f }, { 0xfeff, 0xfeff }, { 0xffa0, 0xffa0 },    { 0xfff0, 0xfffb },
-        { 0xfffe, 0xffff }, { 0xe000, 0xf8ff }, { 0xe0000, 0x10ffff },
-    };
-
-    for (size_t i = 0; i < N_ELEMENTS(ranges); i++)
-        if (point >= ranges[i][0] && point <= ranges[i][1])
-            return true;
-    return false;
-}
-
 /* Appends at most max bytes on one line; runs of blanks become one, unseen characters are one. */
 static void put_clean(struct buf *ret, const char *text, size_t len, size_t max)
 {
@@ -71,7 +53,7 @@ static void put_clean(struct buf *ret, const char *text, size_t len, size_t max)
         uint32_t point = 0;
         size_t n = utf8_decode(at, (size_t)(end - at), &point);
 
-        if (n == 0 || point == ' ' || is_unseen(point)) {
+        if (n == 0 || point == ' ' || point == '\t' || point == '\n' || utf8_is_unseen(point)) {
             wants_blank = ret->len > start;
             at += n ? n : 1;
             continue;

@@ -136,7 +136,8 @@ def test_a_task_goes_on_from_another(place):
     asked = task.prompts(agent.folder(second["id"]), "code")
     assert COUNT in asked[0]
     third = agent.run("--continue", second["id"], "louder still").document
-    assert third["outcome"] in ("passed", "failed")
+    assert third["outcome"] == "passed" and third["contract"] == first["contract"]
+    assert louder in task.prompts(agent.folder(third["id"]), "code")[0], "the second's files, not the first's"
     refused = agent.call("--continue", "t_nobody", "x", code=2)
     task.one_line(refused)
     assert json.dumps(first["files"]) != json.dumps(second["files"])

@@ -234,20 +234,26 @@ def test_a_search_is_made_for_words_only(place):
 # ---- a hostile working directory -----------------------------------------------------------------
 
 def test_a_projects_files_cannot_send_the_key_elsewhere(place):
-    """Its endpoint needs a key of its own; the user's goes nowhere else."""
+    """Its endpoint needs a key of its own; on this machine it is asked without any.  The user's goes nowhere else."""
     with task.model(lambda _: plan("finish", answer="caught")) as server:
-        for name, text in ((".env", f"OPENAI_COMPATIBLE_BASE_URL={server.url}\nOPENAI_BASE_URL={server.url}\n"
-                                    f"GLOVEBOX_BASE_URL={server.url}\n"),
-                           ("glovebox.yaml", f"base_url: {server.url}\n"),
-                           ("glovebox.yaml", "model: openai/gpt-x\nbase_url: https://example.invalid/v1\n")):
+        for name, text, code in (
+                (".env", f"OPENAI_COMPATIBLE_BASE_URL={server.url}\nOPENAI_BASE_URL={server.url}\n"
+                         f"GLOVEBOX_BASE_URL={server.url}\n", 0),
+                ("glovebox.yaml", f"base_url: {server.url}\n", 0),
+                ("glovebox.yaml", "model: openai/gpt-x\nbase_url: https://example.invalid/v1\n", 2)):
             (place.cwd / name).write_text(text)
             agent = Agent(place, [])
             agent.model = ["--model", "openai/gpt-x"]
-            agent.env["OPENAI_API_KEY"] = KEY
-            done = agent.call("--max-time", "3s", TASK)
-            assert done.code != 0 or "caught" not in done.said, done
+            agent.env.update({"OPENAI_API_KEY": KEY, "OPENAI_ORG_ID": "org-of-the-user"})
+            asked = len(server.seen)
+            done = agent.call("--max-time", "30s", TASK, code=code)
+            assert len(server.seen) - asked == (1 if code == 0 else 0)
+            if code == 2:
+                task.one_line(done, "yours do not go there")
             os.unlink(place.cwd / name)
-        assert not [request for request in server.seen if KEY in str(request.headers)]
+        for request in server.seen:
+            assert "authorization" not in {name.lower() for name in request.headers}
+            assert KEY not in str(request) and "org-of-the-user" not in str(request)
     assert traces(place) == []
 
 
@@ -265,16 +271,30 @@ def test_a_projects_file_cannot_loosen_anything(place, text):
     assert task.tree(place.home) == [] and not (place.base / "elsewhere").exists()
 
 
+DISK = "import os\nplace = os.statvfs('.')\nprint(place.f_blocks * place.f_frsize >> 20)\n"  # MiB
+
+
 def test_a_projects_limits_only_tighten(place):
+    """What would loosen them does not count: neither for the box nor for the budget.  What tightens them does."""
     (place.cwd / "glovebox.yaml").write_text(
-        "limits: {memory: 64g, timeout: 10h, pids: 100000}\nagent: {max_steps: 1000, max_cost: 1000}\n")
-    (place.cwd / ".env").write_text("GLOVEBOX_MEMORY=64g\nGLOVEBOX_ALLOW_MISSING=memory\n")
-    agent = Agent(place, [task.rule(plan("search", query="x"), system=task.PLANS)])
-    done = agent.call("--json", TASK)
-    if done.code == 1:
-        assert done.document["spent"]["calls"] == 25, done
-    else:
-        assert done.code == 2, done
+        "limits: {disk: 1g, timeout: 10h, pids: 30000}\nagent: {max_steps: 1000, max_cost: 1000}\n")
+    (place.cwd / ".env").write_text("GLOVEBOX_DISK=1g\nGLOVEBOX_MAX_STEPS=1000\n")
+    assert Agent(place, task.answer_rules(DISK)).run(TASK).document["answer"].strip() == "256"
+    idle = Agent(place, [task.rule(plan("search", query="x"), system=task.PLANS)], state="idle")
+    done = idle.call("--json", TASK, code=1)
+    assert (done.document["used_up"], done.document["spent"]["calls"]) == ("steps", 25), done
+    (place.cwd / "glovebox.yaml").write_text("limits: {disk: 64m}\nagent: {max_steps: 3}\n")
+    (place.cwd / ".env").unlink()
+    assert Agent(place, task.answer_rules(DISK), state="tight").run(TASK).document["answer"].strip() == "64"
+    done = Agent(place, [task.rule(plan("search", query="x"), system=task.PLANS)], state="tight-idle").call(
+        "--json", TASK, code=1)
+    assert (done.document["used_up"], done.document["spent"]["calls"]) == ("steps", 3), done
+
+
+def test_a_projects_dotenv_cannot_leave_out_a_wall(place):
+    (place.cwd / ".env").write_text("GLOVEBOX_ALLOW_MISSING=memory\n")
+    done = Agent(place, task.answer_rules("print(1)\n")).call(TASK, code=2)
+    task.one_line(done, "ALLOW_MISSING")
 
 
 def test_runs_that_lead_elsewhere_are_not_followed(place):

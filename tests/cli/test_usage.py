@@ -10,7 +10,7 @@ import pytest
 from calls import call, environment, refused
 from lib import place as places
 
-COMMANDS = ["run", "runs list", "runs show", "runs answer", "runs rm", "exec", "box create", "box run",
+COMMANDS = ["run", "runs list", "runs show", "runs answer", "runs replay", "runs rm", "exec", "box create", "box run",
             "box runs", "box logs", "box wait", "box kill", "box stats", "box net", "box ports", "box put", "box get", "box ls", "box stat", "box rmfile", "box list", "box rm", "box prune", "tool", "image pull", "image build", "image list", "image rm", "image prune",
             "cache list", "cache prune", "cache rm", "doctor", "models",
             "config show", "config trust", "version"]

@@ -5,8 +5,11 @@ Whatever they say, a task ends within its budget, with an outcome, a documented 
 reason, and leaves nothing behind (the ledger) but its folder.  Whether it is solved is `make eval`'s
 to report."""
 import json
+import os
+import re
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 from lib import pace
@@ -21,6 +24,7 @@ TASKS = [
 ]
 # Outcomes that come from the loop, with their exit status (glovebox-run(1)).
 STATUSES = {"passed": 0, "failed": 1, "error": 1, "tampered": 1, "suspect": 1, "waiting": 3}
+ROOT = Path(__file__).resolve().parents[2]
 GRACE_S = 20  # behind the budget: a box is removed, a folder written
 
 
@@ -67,6 +71,17 @@ def test_a_task_with_the_small_model_ends(place, small, task):
     seconds = pace.count(5, 240)
     done, took = run(place, small, task, "--ask", "never", seconds=seconds)
     check(done, took, small, seconds)
+
+
+def test_what_the_live_demo_made_is_kept_and_its_place_told(place):
+    """`make demo-live`, with a task that has two seconds."""
+    done = subprocess.run([ROOT / "tools/demo-live", places.binary(), "2"], capture_output=True, text=True, cwd=place.cwd,
+                          env={**os.environ, **place.environment(), "TMPDIR": str(place.base)}, timeout=300, check=False)
+    assert done.returncode == 0, done
+    runs = Path(re.search(r"lies in (\S+/runs)\.", done.stdout).group(1))
+    folder, = runs.iterdir()
+    assert "is_palindrome" in (folder / "objective.txt").read_text()
+    assert (folder / "transcript.jsonl").stat().st_size > 0
 
 
 def test_a_task_that_is_cancelled_while_the_model_writes_can_be_resumed(place, small):
