@@ -9,8 +9,10 @@ import os
 import re
 import subprocess
 import time
+import types
 from pathlib import Path
 
+import choosing
 import pytest
 from lib import pace
 from lib import place as places
@@ -57,6 +59,40 @@ def check(done, took, server, seconds):
 def test_a_task_with_a_model_of_random_weights_ends(place, chance, task):
     done, took = run(place, chance, task, "--ask", "never", "--max-steps", "5", seconds=20)
     check(done, took, chance, 20)
+
+
+RIGHT = "import sys\nprint(sum(int(line) for line in sys.stdin))\n"
+WRONG = "import sys\nprint(sum(1 for line in sys.stdin))\n"
+LOOPS = "while True:\n    pass\n"
+PLAN = {"action": "code", "reason": "a sum", "contract": {
+    "kind": "program", "language": "python", "summary": "adds lines", "files": ["sum.py"]}}
+CASES = {"cases": [{"name": f"{name} {i}", "class": name, "stdin": f"{i}\n2\n", "timeout": 2,
+                    "expect": {"stdout": str(i + 2)} if name != "invalid" else {"exit_code": "nonzero"},
+                    **({"stdin": "x\n"} if name == "invalid" else {})}
+                   for name in ("normal", "edge", "invalid", "stress") for i in (4, 7)]}
+
+
+def fenced(text):
+    return f"File: sum.py\n```python\n{text}```\n"
+
+
+@pytest.mark.parametrize("seed", range(pace.count(1, 6)))
+def test_what_a_model_of_random_weights_chooses_is_judged(place, chance, seed):
+    """Its answers are real tokens of a real server; which of three programs it writes is its own choice, and only
+    the right one passes."""
+    roles = {"You plan": [json.dumps(PLAN)], "You write test cases": [json.dumps(CASES)],
+             "You write code": [fenced(text) for text in (RIGHT, WRONG, LOOPS)],
+             "You decide who is wrong": [json.dumps({"reason": "r", "fault": fault}) for fault in ("code", "ambiguous")],
+             "You explain": ["It adds."]}
+    with choosing.between(chance, roles) as (url, asked):
+        server = types.SimpleNamespace(url=url, key=chance.key)
+        done, took = run(place, server, f"{TASKS[2]} ({seed})", "--ask", "never", "--max-steps", "3", seconds=120)
+    document = check(done, took, server, 120)
+    assert "You write code" in asked and "You write test cases" in asked
+    code, = [file["text"] for file in document["files"]]
+    assert code in (RIGHT, WRONG, LOOPS)
+    assert {test["result"] for test in document["tests"]} <= {"passed", "failed"} and len(document["tests"]) == 8
+    assert (document["outcome"] == "passed") == (code == RIGHT), document
 
 
 @pytest.mark.parametrize("words", [("--candidates", "4"), ("--ask", "blocked"), ("--max-tokens", "3000"),
