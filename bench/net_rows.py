@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows about the network of a box: what a request costs through the redirect and through a port, beside the same
-request on this machine's loopback, both on one connection that stays open; and how fast a download is, beside the same
-program without a box."""
+request on this machine's loopback, both on one connection that stays open; what a connection costs from its beginning
+to its first answer; and how fast a download is, beside the same program without a box."""
 import contextlib
 import json
 import os
@@ -43,6 +43,21 @@ print(statistics.median(took) / 1000)
 """
 
 
+# Median microseconds of a connection, a request and its answer; the name is looked up once before.
+CONNECTOR = """import socket, statistics, sys, time
+address = socket.gethostbyname(sys.argv[1])
+took = []
+for _ in range(int(sys.argv[3])):
+    began = time.perf_counter_ns()
+    s = socket.create_connection((address, int(sys.argv[2])))
+    s.sendall(bytes(100))
+    assert len(s.recv(100)) == 100
+    took.append(time.perf_counter_ns() - began)
+    s.close()
+print(statistics.median(took) / 1000)
+"""
+
+
 @contextlib.contextmanager
 def started(words, **more):
     """A server; its first line."""
@@ -66,20 +81,32 @@ def figure(words):
     return float(subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout)
 
 
-def latency_row(tell, name, what, ours, peer):
+def latency_row(tell, name, what, ours, peer, limit=MORE_US):
     more = statistics.median(ours) - statistics.median(peer)
-    return tell(name, what, f"{statistics.median(ours):.0f} µs", f"{statistics.median(peer):.0f} µs", more, MORE_US,
+    return tell(name, what, f"{statistics.median(ours):.0f} µs", f"{statistics.median(peer):.0f} µs", more, limit,
                 unit=" µs", samples={"ours_us": ours, "peer_us": peer})
 
 
-def redirect(bench, tell):
+def from_box(bench, client, requests):
+    """Figures of a client in a box and outside, in turn."""
     with started([PYTHON, "-c", SERVER, "127.0.0.1", "0"]) as port:
         ours, peer = [], []
         for _ in range(PIECES):
-            client = [PYTHON, "-c", CLIENT, NAME, port, str(bench.effort.requests)]
-            ours.append(figure(named(bench, [bench.glovebox, "exec", "--net", f"{NAME},127.0.0.1", "--", *client])))
-            peer.append(figure([PYTHON, "-c", CLIENT, "127.0.0.1", port, str(bench.effort.requests)]))
+            words = [PYTHON, "-c", client, NAME, port, str(requests)]
+            ours.append(figure(named(bench, [bench.glovebox, "exec", "--net", f"{NAME},127.0.0.1", "--", *words])))
+            peer.append(figure([PYTHON, "-c", client, "127.0.0.1", port, str(requests)]))
+    return ours, peer
+
+
+def redirect(bench, tell):
+    ours, peer = from_box(bench, CLIENT, bench.effort.requests)
     yield latency_row(tell, "net-redirect", "a request from a box - the same from outside", ours, peer)
+
+
+def connect(bench, tell):
+    ours, peer = from_box(bench, CONNECTOR, bench.effort.requests // 10)
+    yield latency_row(tell, "net-connect", "a connection from a box and its first answer - the same from outside", ours,
+                      peer, limit=None)
 
 
 def port(bench, tell):
@@ -152,5 +179,6 @@ def download(bench, tell_rate):
 
 def network(bench, at_most, at_least):
     yield from redirect(bench, at_most)
+    yield from connect(bench, at_most)
     yield from port(bench, at_most)
     yield from download(bench, at_least)
