@@ -525,6 +525,8 @@ def check(folder: str, contract: dict[str, Any], seconds: float = LINT_SECONDS) 
 
 
 def main(argv: list[str]) -> None:
+    # Isolated from the workspace, which the host puts first there, and not from the packages behind it.
+    sys.path += os.environ.get("PYTHONPATH", "").split(os.pathsep)[1:]
     contract: dict[str, Any] = {}
     folder = ""
     seconds: float = LINT_SECONDS

@@ -9,6 +9,8 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:] = [HERE, *(path for path in sys.path if os.path.abspath(path) != HERE)]
+# Isolated from the workspace, which the host puts first there, and not from the packages behind it.
+sys.path += os.environ.get("PYTHONPATH", "").split(os.pathsep)[1:]
 from gb_judge.server_main import main  # noqa: E402
 
 if __name__ == "__main__":

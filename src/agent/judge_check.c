@@ -28,8 +28,9 @@
 
 /* Modules that somebody installed: neither the standard library nor private. */
 static const char list_modules[] =
-    "import pkgutil, sys\n"
+    "import os, pkgutil, sys\n"
     "folders = [p for p in sys.path if p.endswith('-packages')]\n"
+    "folders += os.environ.get('PYTHONPATH', '').split(os.pathsep)[1:]\n"
     "names = {m.name for m in pkgutil.iter_modules(folders) if m.name[0] != '_'}\n"
     "print(', '.join(sorted(names)))\n";
 

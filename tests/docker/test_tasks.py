@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from lib import debian
+from lib import debian, host, indexes
 from lib import place as places
 
 sys.path.append(str(places.ROOT / "tests/cli"))  # scripts.py: rules of scripted models
@@ -24,11 +24,11 @@ def image(shared_engine):
 @pytest.fixture
 def run(docker, image, place):
     """A task to its end: its document."""
-    def run(rules, *words, code=0):
+    def run(rules, *words, code=0, env=None):
         desk = scripts.Desk(place, rules)
         command = desk.words("run", "--json", "--backend", "docker", "--image", image, *words)
         done = subprocess.run(command, capture_output=True, cwd=place.cwd, stdin=subprocess.DEVNULL,
-                              env={**desk.env, **docker.environment}, timeout=240, check=False)
+                              env={**desk.env, **docker.environment, **(env or {})}, timeout=240, check=False)
         assert done.returncode == code, done
         return json.loads(done.stdout)
     return run
@@ -68,3 +68,28 @@ def test_the_last_run_is_in_the_users_container_and_tests_are_not(run, docker, p
         for user in ("ada", "bob"):
             subprocess.run([str(places.binary()), "box", "rm", "--user", user], env={**desk.env, **docker.environment},
                            check=False, timeout=60)
+
+
+@pytest.fixture
+def layers(docker):
+    """Volumes of layers go with their test."""
+    def found():
+        return {name for name in docker.volumes() if name.startswith("glovebox-layer-")}
+    before = found()
+    yield
+    assert host.until(docker.is_clean, within=5)
+    for name in found() - before:
+        docker.engine.ask("DELETE", f"/volumes/{name}")
+
+
+def test_what_code_imports_is_installed_in_a_container_before_it_runs(run, place, layers):
+    """The second task finds it in the cache, without an index."""
+    rules = scripts.answer_rules("import halves\nprint(halves.half(84))\n")
+    with indexes.PythonIndex() as index:
+        index.add("halves", text="def half(n):\n    return n // 2\n")
+        env = {**index.env(), "GLOVEBOX_INSTALL": "yes", "GLOVEBOX_CACHE_DIR": str(place.base / "cache")}
+        document = run(rules, "half of 84", env=env)
+        assert (document["answer"], document["attempts"]) == ("42", 1), document
+        (package,) = document["dependencies"]["packages"]
+        assert (package["name"], package["version"], index.fetched("halves")) == ("halves", "1.0", 1)
+    assert run(rules, "half of 84", env=env)["answer"] == "42"
