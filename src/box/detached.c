@@ -11,7 +11,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/fd.h"
+#include "egress/resolve.h"
 
 /* What is to be made, and what stays open in it. */
 struct maker {

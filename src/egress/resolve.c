@@ -15,9 +15,41 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/fd.h"
 
 #define STACK_SIZE (256 << 10)
+
+/* Threads that are at it: of the whole process, as a fork is. */
+static struct {
+    pthread_mutex_t lock; /* guards n */
+    pthread_cond_t ended;
+    unsigned n;
+} threads = { .lock = PTHREAD_MUTEX_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER };
+
+static void count_threads(int change)
+{
+    (void)pthread_mutex_lock(&threads.lock);
+    threads.n += (unsigned)change;
+    if (threads.n == 0)
+        (void)pthread_cond_broadcast(&threads.ended);
+    (void)pthread_mutex_unlock(&threads.lock);
+}
+
+int resolve_quiet(uint64_t deadline_ns)
+{
+    const struct timespec until = {
+        .tv_sec = (time_t)(deadline_ns / NS_PER_S),
+        .tv_nsec = (long)(deadline_ns % NS_PER_S),
+    };
+    int r = 0;
+
+    (void)pthread_mutex_lock(&threads.lock);
+    while (threads.n > 0 && r == 0)
+        r = pthread_cond_clockwait(&threads.ended, &threads.lock, CLOCK_MONOTONIC, &until);
+    (void)pthread_mutex_unlock(&threads.lock);
+    return -r;
+}
 
 /* Belongs to the caller and to the thread; whoever lets go last frees it. */
 struct resolve {
@@ -107,6 +139,7 @@ static void *look_up(void *user)
         resolve->code = -ENOENT;
     (void)fd_write_full(resolve->done_fd, &one, sizeof(one));
     resolve_free(resolve);
+    count_threads(-1);
     return NULL;
 }
 
@@ -125,7 +158,10 @@ static int start_thread(struct resolve *resolve)
     (void)pthread_attr_setstacksize(&attr, STACK_SIZE);
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    count_threads(1);
     r = pthread_create(&thread, &attr, look_up, resolve);
+    if (r != 0)
+        count_threads(-1);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     (void)pthread_attr_destroy(&attr);
     return r == 0 ? 0 : -EAGAIN;

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "egress/policy.h"
 
@@ -32,3 +33,7 @@ int resolve_take(struct resolve *resolve, struct net_address *ret, size_t *ret_n
 
 /* Also while it is under way: its thread ends by itself. */
 void resolve_free(struct resolve *resolve);
+
+/* Waits until no thread of a look-up is left, given up or not: for who is about to fork, because a
+ * child would find the resolver's locks as they were.  -ETIMEDOUT. */
+int resolve_quiet(uint64_t deadline_ns);
