@@ -292,26 +292,54 @@ static bool misses_toolchain(const struct settings *settings, int code)
     return false;
 }
 
-/* What was said for this run lowers what holds for its box; cores and disk are the box's. */
+/* Limits that can be said for a run of a box that lives on; cores and disk are the box's. */
+static const struct {
+    enum key_id key;
+    size_t offset;
+} run_limits[] = {
+    { KEY_TIMEOUT, offsetof(struct limits, wall_ms) },
+    { KEY_CPU_TIME, offsetof(struct limits, cpu_ms) },
+    { KEY_MEMORY, offsetof(struct limits, memory_bytes) },
+    { KEY_PIDS, offsetof(struct limits, pids) },
+    { KEY_OUTPUT_MAX, offsetof(struct limits, output_max) },
+};
+
+static uint64_t limit_of(const struct limits *limits, size_t i)
+{
+    uint64_t value;
+
+    memcpy(&value, (const char *)limits + run_limits[i].offset, sizeof(value));
+    return value;
+}
+
+/* What was said for this run lowers what holds for its box. */
 static struct limits kept_limits(const struct settings *settings, struct limits box)
 {
-    static const struct {
-        enum key_id key;
-        size_t offset;
-    } rows[] = {
-        { KEY_TIMEOUT, offsetof(struct limits, wall_ms) },
-        { KEY_CPU_TIME, offsetof(struct limits, cpu_ms) },
-        { KEY_MEMORY, offsetof(struct limits, memory_bytes) },
-        { KEY_PIDS, offsetof(struct limits, pids) },
-        { KEY_OUTPUT_MAX, offsetof(struct limits, output_max) },
-    };
     struct limits said = { 0 };
 
-    for (size_t i = 0; i < N_ELEMENTS(rows); i++)
-        if (settings->set[rows[i].key].origin.kind != ORIGIN_DEFAULT)
-            memcpy((char *)&said + rows[i].offset, (const char *)&settings->limits + rows[i].offset,
-                   sizeof(uint64_t));
+    for (size_t i = 0; i < N_ELEMENTS(run_limits); i++)
+        if (settings->set[run_limits[i].key].origin.kind != ORIGIN_DEFAULT) {
+            uint64_t value = limit_of(&settings->limits, i);
+
+            memcpy((char *)&said + run_limits[i].offset, &value, sizeof(value));
+        }
     return limits_min(box, limits_or(said, box));
+}
+
+/* Who asks for more than the box has must not believe that it was given. */
+static void note_lowered(const struct settings *settings, const struct limits *box,
+                         struct run_result *result)
+{
+    for (size_t i = 0; i < N_ELEMENTS(run_limits); i++) {
+        const char *flag = key_at(run_limits[i].key)->flag;
+
+        if (settings->set[run_limits[i].key].origin.kind == ORIGIN_FLAG &&
+            limit_of(&settings->limits, i) > limit_of(box, i))
+            run_result_add_note(result,
+                                "--%s is more than the box has, whose own limit holds; glovebox "
+                                "box create --%s makes one with more",
+                                flag, flag);
+    }
 }
 
 /* The output of a run in a box that lives on goes to its log, and on to where it went anyway. */
@@ -401,6 +429,7 @@ static int execute_kept(const struct exec_args *args, const struct settings *set
     request.box = &spec;
     request.workdir = args->workdir ? args->workdir : kept.workdir;
     r = run_recorded(args, settings, &kept, &request, box, result, err);
+    note_lowered(settings, &kept.box.receipt.limits, result);
     (void)box_close(box);
     return r;
 }

@@ -311,10 +311,13 @@ def test_a_run_does_not_end_what_another_has_started():
 
 def test_a_run_may_lower_the_limits_of_its_box_and_not_raise_them():
     with kept.made("--timeout", "1s", "--pids", "20", "--output-max", "4K") as name:
-        assert kept.sh(name, "sleep 1000", "--timeout", "100s").verdict == "timeout"
+        over = kept.sh(name, "sleep 1000", "--timeout", "100s")
+        assert over.verdict == "timeout" and over.document["notes"] == [
+            "--timeout is more than the box has, whose own limit holds; glovebox box create --timeout makes one with "
+            "more"], over
         assert kept.sh(name, "head -c 100000 /dev/zero", "--output-max", "1M").verdict == "output"
         lower = kept.sh(name, "head -c 3000 /dev/zero", "--output-max", "1K")
-        assert lower.verdict == "output", lower
+        assert lower.verdict == "output" and "notes" not in lower.document, lower
         assert kept.sh(name, "exit 0").verdict == "ok"
 
 
