@@ -502,6 +502,7 @@ int supply_open(struct task *task, struct gb_err *err)
     supply->is_open = true;
     supply->box = *task->spec->box;
     supply->box.layers = supply->packages.binds;
+    supply->box.image_id = supply->packages.image_id;
     return 0;
 }
 

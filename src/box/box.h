@@ -72,6 +72,8 @@ struct box_spec {
     const char *backend;             /* name of a row in backends.c */
     const char *name;                /* the id of a box that lives on; NULL: it has none */
     const char *image;               /* NULL and "host": this machine's own */
+    const char *image_id;            /* what that name stood for when layers were made for it, as
+                                        image_id() of the backend tells it; NULL: it is the name */
     const struct box_engine *engine; /* docker: never NULL */
     struct limits limits;
     wall_set may_miss;              /* walls that the operator can do without */

@@ -186,6 +186,7 @@ int box_make(const struct settings *settings, const struct box_wish *wish, struc
     box.certificates = certificates.list;
     spec.variables = variables && *variables ? variables : NULL;
     box.layers = wish->packages ? wish->packages->all.binds : NULL;
+    box.image_id = wish->packages ? wish->packages->all.image_id : NULL;
     box.workdir = wish->workdir;
     box.ttl_ms = wish->ttl_ms;
     box.shows_groups = true;

@@ -118,8 +118,10 @@ int exec_packages_open(const struct exec_args *args, const struct settings *sett
     package_host_load(settings, environ, &host);
     packages_show_init(&show);
     r = packages_open(&order, packages, &result->packages, err);
-    if (r == 0)
+    if (r == 0) {
         spec->layers = packages->binds;
+        spec->image_id = packages->image_id;
+    }
     return r;
 }
 

@@ -83,10 +83,10 @@ static int find_runtime(const struct layer_order *order, char ret[static PATH_MA
 /* What boxes have for it: this machine's interpreter, or all that an image has.  *ret_runtime stays
  * "" for an image, whose installer is looked for in the box. */
 static int write_runtime(const struct layer_order *order, char ret_runtime[static PATH_MAX],
-                         struct buf *ret, struct gb_err *err)
+                         char ret_image[static BOX_IMAGE_ID_SIZE], struct buf *ret,
+                         struct gb_err *err)
 {
     const struct box_ops *ops = box_backend(order->box->backend, err);
-    char image[BOX_IMAGE_ID_SIZE];
     struct stat st = { 0 };
     int r;
 
@@ -94,9 +94,9 @@ static int write_runtime(const struct layer_order *order, char ret_runtime[stati
     if (!ops)
         return -EINVAL;
     if (ops->image_id) {
-        r = ops->image_id(order->box, image, err);
+        r = ops->image_id(order->box, ret_image, err);
         if (r == 0)
-            (void)buf_printf(ret, "image %s\n", image);
+            (void)buf_printf(ret, "image %s\n", ret_image);
         return r;
     }
     r = find_runtime(order, ret_runtime, &st, err);
@@ -363,14 +363,22 @@ static int use(const struct layer_order *order, const struct cache *cache, const
     }
 }
 
-int layer_open(const struct layer_order *order, struct layer *ret, struct gb_err *err)
+/* A name may stand for another image a moment later: what the key was made of is installed in, and
+ * is what boxes are made of. */
+int layer_open(const struct layer_order *asked, struct layer *ret, struct gb_err *err)
 {
+    struct layer_order pinned = *asked;
+    const struct layer_order *order = &pinned;
+    struct box_spec box = *asked->box;
     struct cache cache = CACHE_INIT;
     cleanup_buf struct buf basis = BUF_INIT(BASIS_MAX);
     char runtime[PATH_MAX];
     char key[SHA256_HEX_SIZE];
-    int r = write_runtime(order, runtime, &basis, err);
+    int r = write_runtime(order, runtime, ret->image, &basis, err);
 
+    pinned.box = &box;
+    if (ret->image[0])
+        box.image_id = ret->image;
     if (r == 0 && write_basis(order, &basis) < 0)
         r = gb_no_memory(err);
     if (r < 0)

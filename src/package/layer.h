@@ -13,11 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "box/box.h"
 #include "box/limits.h"
 #include "package/manifest.h"
 
-struct box_layer;
-struct box_spec;
 struct package_diagnosis;
 struct gb_err;
 struct package_index;
@@ -49,8 +48,9 @@ struct layer {
     const struct package_diagnosis *why; /* of a failure that the installer told; NULL */
     char *log; /* the end of the installer's output, where it failed; NULL */
     char *tree;
-    char *modules; /* node: what lies in it for `require` and `import`; NULL */
-    char *etc;     /* NULL: the interpreter looks nowhere that could be shown to it */
+    char *modules;                 /* node: what lies in it for `require` and `import`; NULL */
+    char image[BOX_IMAGE_ID_SIZE]; /* that it is for; "" for this machine's own */
+    char *etc; /* NULL: the interpreter looks nowhere that could be shown to it */
     char etc_target[64];
     bool is_told; /* python: the interpreter has to be told where it is */
 };
@@ -60,7 +60,7 @@ struct layer {
         .lock_fd = -1 \
     }
 
-int layer_open(const struct layer_order *order, struct layer *ret, struct gb_err *err);
+int layer_open(const struct layer_order *asked, struct layer *ret, struct gb_err *err);
 void layer_close(struct layer *layer);
 
 /* A box that lives on has it: nothing removes the layer before that box has ended. */

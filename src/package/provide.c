@@ -78,14 +78,16 @@ static void on_line(void *user, const char *line)
 }
 
 static int open_layer(const struct packages_order *order, const struct package_set *set,
-                      struct layer *layer, struct run_packages *told, struct gb_err *err)
+                      struct packages *ret, struct run_packages *told, struct gb_err *err)
 {
     const struct package_host *host = order->host;
+    struct layer *layer = &ret->layers[set->kind];
+    struct box_spec box = *order->box;
     struct showing showing = { .watch = order->watch, .set = set };
     const struct layer_order wanted = {
         .cache_dir = host->cache_dir,
         .cache_max = host->cache_max,
-        .box = order->box,
+        .box = &box,
         .limits = host->limits,
         .set = set,
         .index = &host->indexes[set->kind],
@@ -96,8 +98,13 @@ static int open_layer(const struct packages_order *order, const struct package_s
         .line = on_line,
         .user = &showing,
     };
-    int r = layer_open(&wanted, layer, err);
+    int r;
 
+    if (ret->image_id)
+        box.image_id = ret->image_id; /* all of one image */
+    r = layer_open(&wanted, layer, err);
+    if (r == 0 && layer->image[0])
+        ret->image_id = layer->image;
     if ((showing.has_begun || showing.has_waited) && order->watch && order->watch->end)
         order->watch->end(order->watch->user);
     if (r < 0) {
@@ -161,7 +168,7 @@ int packages_open(const struct packages_order *order, struct packages *ret,
 
         if (set->n == 0)
             continue;
-        r = open_layer(order, set, &ret->layers[kind], told, err);
+        r = open_layer(order, set, ret, told, err);
         if (r == 0)
             r = tell(&ret->layers[kind], told, err);
         if (r == 0)

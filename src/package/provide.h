@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* package/provide.h - packages for one box: wishes in, layers out.
  *
- *    packages_init → packages_open → a box with .binds as its spec's layers
+ *    packages_init → packages_open → a box with .binds as its spec's layers, and .image_id
  *                  → packages_give, iff that box lives on → packages_close
  *
  * For commands, tools and tasks alike: all that is configured comes in as a struct
@@ -37,6 +37,7 @@ void package_host_clear(struct package_host *host);
 /* Layers for one box.  The owner begins with packages_init() and owes a packages_close(), not
  * before the box is gone. */
 struct packages {
+    const char *image_id; /* for the spec of the box, too; NULL: it needs none */
     struct layer layers[N_PACKAGE_KINDS];
     struct box_layer binds[N_PACKAGE_KINDS * LAYER_BINDS_MAX + 1];
 };

@@ -63,6 +63,7 @@ int dependencies_open(const struct tool_call *call, struct dependencies *depende
     if (r < 0)
         return gb_wrap(err, r, "dependencies");
     box->layers = dependencies->packages.binds;
+    box->image_id = dependencies->packages.image_id;
     return 0;
 }
 

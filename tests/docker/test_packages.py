@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Packages in containers: installed by the image's own pip, in a container that reaches the index only."""
+import concurrent.futures
+import threading
+
 import pytest
 
 from lib import box, debian, host, indexes, kept, pace
@@ -125,6 +128,44 @@ def test_prune_removes_what_no_container_has(run, index, docker, layers):
     assert not layers()
     done = run("import alpha\nprint(alpha.NAME)", "alpha")
     assert (done.stdout, done.document["install"]["cached"]) == ("alpha\n", True), done
+
+
+def test_packages_that_are_pruned_while_a_container_is_made_are_filled_again(run, index, docker):
+    """Whenever it happens: a run that wants them has them."""
+    index.add("alpha")
+    assert run("import alpha", "alpha").returncode == 0
+    is_over = threading.Event()
+
+    def prune():
+        while not is_over.is_set():
+            kept.call("prune", host_env={**docker.environment, "GLOVEBOX_BACKEND": "docker"})
+
+    pruner = threading.Thread(target=prune)
+    pruner.start()
+    try:
+        for _ in range(pace.count(check=4, proof=60)):
+            done = run("import alpha\nprint(alpha.NAME)", "alpha")
+            assert done.stdout == "alpha\n", done
+    finally:
+        is_over.set()
+        pruner.join()
+
+
+def test_a_name_that_moves_to_another_image_meanwhile_changes_nothing(run, index, docker, image):
+    """What the packages were looked up for is what they are installed in, and what the program runs in."""
+    index.add("alpha")
+    index.gate = threading.Event()
+    docker.engine.ask("POST", f"/images/{image}/tag?repo=python&tag=moving")
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        running = pool.submit(run, "import alpha\nprint(alpha.NAME)", "alpha", image="python:moving")
+        try:
+            assert host.until(lambda: index.fetched("alpha"), 60)
+            status, said = docker.engine.ask("POST", f"/images/{docker.image}/tag?repo=python&tag=moving")
+            assert status == 201, said
+        finally:
+            index.gate.set()
+        assert running.result().stdout == "alpha\n", running.result()
+    docker.engine.ask("DELETE", "/images/python:moving")
 
 
 def test_a_container_that_lives_on_has_them(docker, image, index, place):

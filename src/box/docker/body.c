@@ -220,7 +220,7 @@ int docker_create_filler(struct engine *engine, const struct box_spec *spec, con
     };
     struct docker_marks marks;
     const struct container_spec body = {
-        .image = spec->image,
+        .image = spec->image_id ? spec->image_id : spec->image,
         .platform = spec->engine->platform,
         .entrypoint = nothing,
         .labels = marks.labels,
@@ -246,7 +246,7 @@ int docker_create(struct engine *engine, const struct box_spec *spec,
     const char *const entrypoint[] = { program, "-", NULL };
     struct container_mount mounts[DOCKER_LAYERS_MAX + 2] = { 0 };
     struct container_spec body = {
-        .image = spec->image,
+        .image = spec->image_id ? spec->image_id : spec->image,
         .platform = spec->engine->platform,
         .entrypoint = entrypoint,
         .labels = marks.labels,

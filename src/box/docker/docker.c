@@ -29,6 +29,9 @@
 /* What the engine may take where nobody waits for its work but for its end. */
 #define END_MS 10000
 
+/* A layer that a prune has removed is filled so often. */
+#define CREATE_TRIES 4
+
 #define PATH_DEFAULT "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 /* The kernel's own ids: an engine gives containers none of their own unless it was told to. */
@@ -201,22 +204,53 @@ static int explain_runtime(struct docker *docker, const struct box_spec *spec, i
                    runtime, known);
 }
 
+/* -ESTALE: somebody removed a layer between its look-up and its use; nothing is left of the try. */
+static int try_create(struct docker *docker, const struct box_spec *spec,
+                      const struct docker_glove *glove, struct gb_err *err)
+{
+    struct docker_layers layers;
+    struct gb_err ignored = { 0 };
+    int r = docker_layers_find(docker->engine, spec, &layers, err);
+
+    if (r == 0)
+        r = docker_create(docker->engine, spec, glove, &layers, docker->id, &docker->missing, err);
+    if (r < 0)
+        return explain_runtime(docker, spec, r, err);
+    r = docker_layers_check(docker->engine, &layers, err);
+    if (r != -ESTALE)
+        return r;
+    (void)container_remove(docker->engine, docker->id, &ignored);
+    docker->id[0] = '\0';
+    docker_layers_drop(docker->engine, &layers);
+    return r;
+}
+
+/* What a prune has removed is filled once more. */
+static int create(struct docker *docker, const struct box_spec *spec,
+                  const struct docker_glove *glove, struct gb_err *err)
+{
+    int r = -ESTALE;
+
+    for (unsigned i = 0; r == -ESTALE && i < CREATE_TRIES; i++) {
+        if (err)
+            *err = (struct gb_err){ 0 };
+        r = try_create(docker, spec, glove, err);
+    }
+    return r;
+}
+
 static int start_container(struct docker *docker, const struct box_spec *spec, int *ret_link_fd,
                            struct gb_err *err)
 {
     struct docker_glove glove;
-    struct docker_layers layers;
     struct attach_beat beat;
     int r = docker_glove_find(docker->engine, spec, &glove, err);
 
     docker_beat_init(&docker->beat, &beat);
     if (r == 0)
-        r = docker_layers_find(docker->engine, spec, &layers, err);
-    if (r == 0)
-        r = docker_create(docker->engine, spec, &glove, &layers, docker->id, &docker->missing, err);
-    if (r < 0)
-        return explain_runtime(docker, spec, r, err);
-    r = docker_layers_check(docker->engine, &layers, err);
+        r = create(docker, spec, &glove, err);
+    else
+        r = explain_runtime(docker, spec, r, err);
     if (r == 0)
         r = check_missing(docker, spec, err);
     if (r == 0)
@@ -552,7 +586,7 @@ static int docker_image_id(const struct box_spec *spec, char ret[static BOX_IMAG
     if (r == 0)
         r = engine_for(spec, &engine, err);
     if (r == 0)
-        r = images_inspect(engine, spec->image, &config, err);
+        r = images_inspect(engine, spec->image_id ? spec->image_id : spec->image, &config, err);
     if (r == 0)
         (void)snprintf(ret, BOX_IMAGE_ID_SIZE, "%s", config.id);
     return r;

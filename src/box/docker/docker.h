@@ -59,6 +59,9 @@ int docker_layers_find(struct engine *engine, const struct box_spec *box, struct
 int docker_layers_check(struct engine *engine, const struct docker_layers *layers,
                         struct gb_err *err);
 
+/* Those that came back empty because a container named them: they go, where nobody has them. */
+void docker_layers_drop(struct engine *engine, const struct docker_layers *layers);
+
 /* Removes those that no container has; how many in *ret_n.  The next box that wants one fills it
  * again. */
 int docker_layers_prune(struct engine *engine, size_t *ret_n, struct gb_err *err);

@@ -164,6 +164,8 @@ static int make(struct engine *engine, const struct box_spec *box, const char *m
         r = volume_create(engine, mark, labels, err);
     if (r == 0)
         r = read_mark(engine, mark, ret, err);
+    if (r == -ENOENT)
+        r = gb_fail(err, -ESTALE, GB_BLAME_PEER, "the engine's volume '%s' has been removed", mark);
     if (r < 0)
         engine_forget_cancel(engine);
     if (r < 0 || strcmp(ret, volume) != 0)
@@ -201,6 +203,15 @@ int docker_layers_check(struct engine *engine, const struct docker_layers *layer
                            "packages of the box were removed from the engine meanwhile" GB_REMEDY
                            "run it again");
     return 0;
+}
+
+void docker_layers_drop(struct engine *engine, const struct docker_layers *layers)
+{
+    struct gb_err ignored = { 0 };
+
+    for (size_t i = 0; i < layers->n; i++)
+        if (!is_layer(engine, layers->volumes[i]))
+            (void)volume_remove(engine, layers->volumes[i], &ignored);
 }
 
 int docker_layers_find(struct engine *engine, const struct box_spec *box, struct docker_layers *ret,
