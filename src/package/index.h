@@ -62,6 +62,9 @@ int index_set_proxy(struct package_index *index, const char *text, struct gb_err
  * is guarded all the same. */
 int index_add_secret(struct package_index *index, const char *secret);
 
+/* Has this machine no way to it, nor to anything but itself? */
+bool index_is_offline(const struct package_index *index);
+
 bool index_is_guarded(const struct package_index *index);
 
 /* The usual index of its kind, where nothing was configured. */

@@ -18,86 +18,21 @@
 #include "package/diagnosis.h"
 #include "package/index.h"
 #include "package/install_log.h"
+#include "package/installer.h"
 #include "package/layer_tree.h"
 #include "run/environment.h"
 #include "run/verdict.h"
 #include "wire/crate.h"
 
-/* Names in the box. */
-#define PLACE_DIR    "/tmp"
-#define PLACE_NAME   "glovebox-packages"
-#define PLACE        PLACE_DIR "/" PLACE_NAME
-#define REQUIREMENTS "requirements.txt"
-#define NPMRC        "npmrc"
-#define CA_NAME      "ca.pem"
-#define REPORT       "report.json"
-#define PIP_LOG      "pip.log"
+#define NPMRC   "npmrc"
+#define CA_NAME "ca.pem"
 
 #define CA_MAX       (8u << 20)
 #define REPORT_MAX   (16u << 20)
 #define ENV_MAX      24
 #define ENV_TEXT_MAX (16u << 10)
 #define SAID_MAX     160
-
-#define STRS(...) ((const char *const[]){ __VA_ARGS__, NULL })
-
-/* Programs of the packages find each other without links, which a layer has none of: each gets a
- * small script of the name that npm would have linked. */
-static const char node_programs[] =
-    "const fs = require('fs'), path = require('path'), [dir] = process.argv.slice(1);\n"
-    "const root = dir + '/node_modules', out = dir + '/bin';\n"
-    "const wanted = JSON.parse(fs.readFileSync(dir + '/package.json')).dependencies;\n"
-    "for (const name of Object.keys(wanted)) {\n"
-    "  const home = path.join(root, name);\n"
-    "  const { bin } = JSON.parse(fs.readFileSync(path.join(home, 'package.json')));\n"
-    "  const list = typeof bin === 'string' ? { [name.split('/').pop()]: bin } : bin || {};\n"
-    "  for (const [program, file] of Object.entries(list)) {\n"
-    "    const target = path.join(home, file);\n"
-    "    if (!/^[\\w.-]+$/.test(program) || !/^[\\w@.\\/-]+$/.test(target)) continue;\n"
-    "    fs.mkdirSync(out, { recursive: true });\n"
-    "    fs.writeFileSync(path.join(out, program), `#!/bin/sh\\nexec node '${target}' \"$@\"\\n`,\n"
-    "      { mode: 0o755 });\n"
-    "  }\n"
-    "}\n";
-
-/* The two steps of a kind: the installer, which knows the index, and what comes behind it, which
- * does not. */
-static const struct {
-    const char *name; /* of the installer, for people */
-    const char *dir;
-    const char *report_dir;
-    const char *report;
-    const char *const *install;
-    const char *const *guard; /* options that keep code of packages from being run; behind it */
-    const char *const *finish;
-} kinds[] = {
-    [PACKAGE_PYTHON] = {
-        .name = "pip",
-        .dir = INSTALL_PYTHON_DIR,
-        .report_dir = PLACE,
-        .report = REPORT,
-        /* Isolated: what is being installed is not imported by pip.  Compiled afterwards, so that
-         * what is compiled holds without the times of files, which do not travel. */
-        .install = STRS("python3", "-I", "-m", "pip", "install", "--no-input", "--no-cache-dir",
-                        "--no-compile", "--no-warn-script-location", "--progress-bar", "off",
-                        "--target", INSTALL_PYTHON_DIR, "--report", PLACE "/" REPORT, "--log", PLACE "/" PIP_LOG, "-r",
-                        PLACE "/" REQUIREMENTS),
-        .guard = STRS("--only-binary", ":all:"),
-        .finish = STRS("python3", "-I", "-m", "compileall", "-q", "-j", "2", "--invalidation-mode",
-                       "unchecked-hash", INSTALL_PYTHON_DIR),
-    },
-    [PACKAGE_NODE] = {
-        .name = "npm",
-        .dir = INSTALL_NODE_DIR,
-        .report_dir = INSTALL_NODE_DIR,
-        .report = "package-lock.json",
-        .install = STRS("npm", "install", "--prefix", INSTALL_NODE_DIR, "--no-audit", "--no-fund",
-                        "--no-update-notifier", "--no-bin-links", "--omit=dev", "--no-progress",
-                        "--loglevel=http"),
-        .guard = STRS("--ignore-scripts"),
-        .finish = STRS("node", "-e", node_programs, "--", INSTALL_NODE_DIR),
-    },
-};
+#define ARGV_MAX     40
 
 struct installation {
     const struct install_spec *spec;
@@ -105,6 +40,7 @@ struct installation {
     struct box *box;
     struct audit *audit;
     enum package_kind kind;
+    const struct installer *how;
     struct install_log log;
     struct buf env_text[ENV_MAX];
     const char *env[ENV_MAX + 1];
@@ -113,7 +49,7 @@ struct installation {
 
 const char *install_dir(enum package_kind kind)
 {
-    return kinds[kind].dir;
+    return installers_of(kind)[0]->dir;
 }
 
 /* ---- what the installer says ---------------------------------------------------------------- */
@@ -132,7 +68,8 @@ static const char *last_error(const struct buf *log, char ret[static SAID_MAX])
     static const struct {
         const char *mark;
         bool is_first;
-    } marks[] = { { "ERROR: ", false }, { "npm error ", true }, { "npm ERR! ", true } };
+    } marks[] = { { "ERROR: ", false },  { "npm error ", true }, { "npm ERR! ", true },
+                  { " cause: ", false }, { "╰─▶ ", false },      { "error: ", true } };
     const char *said = NULL;
 
     for (size_t i = 0; log->data && !said && i < N_ELEMENTS(marks); i++) {
@@ -188,10 +125,10 @@ static void set_proxy(struct installation *in)
 }
 
 /* Where pip would trust this machine it trusts the name that stands for it. */
-static void set_trusted(struct installation *in)
+static void set_trusted(struct installation *in, const char *name)
 {
     const struct package_index *index = in->spec->index;
-    struct buf *text = next_env(in, "PIP_TRUSTED_HOST");
+    struct buf *text = next_env(in, name);
 
     (void)buf_puts(text, index->trusted_hosts ? index->trusted_hosts : "");
     for (size_t i = 0; i < index->n_urls; i++) {
@@ -208,35 +145,64 @@ static void set_trusted(struct installation *in)
     end_env(in);
 }
 
-static void set_pip(struct installation *in)
+static void set_indexes(struct installation *in, const char *first, const char *others)
 {
     const struct package_index *index = in->spec->index;
-    struct buf *text = next_env(in, "PIP_INDEX_URL");
+    struct buf *text = next_env(in, first);
 
     (void)index_url_in_box(&index->urls[0], text);
     end_env(in);
-    text = next_env(in, "PIP_EXTRA_INDEX_URL");
+    if (index->n_urls < 2)
+        return;
+    text = next_env(in, others);
     for (size_t i = 1; i < index->n_urls; i++) {
         (void)buf_puts(text, i > 1 ? " " : "");
         (void)index_url_in_box(&index->urls[i], text);
     }
     end_env(in);
-    set_trusted(in);
-    if (index->ca_file)
-        set_env(in, "PIP_CERT", PLACE "/" CA_NAME);
+}
+
+static void set_pip(struct installation *in)
+{
+    set_indexes(in, "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL");
+    set_trusted(in, "PIP_TRUSTED_HOST");
+    if (in->spec->index->ca_file)
+        set_env(in, "PIP_CERT", INSTALL_PLACE "/" CA_NAME);
     set_env(in, "PIP_RETRIES", "2");
     set_env(in, "PIP_DEFAULT_TIMEOUT", "20");
     set_env(in, "PIP_DISABLE_PIP_VERSION_CHECK", "1");
 }
 
+/* It has certificates of its own, unless it is told that the machine's count; both of its names for
+ * that are in use. */
+static void set_uv(struct installation *in)
+{
+    set_indexes(in, "UV_DEFAULT_INDEX", "UV_INDEX");
+    set_trusted(in, "UV_INSECURE_HOST");
+    if (in->spec->index->ca_file) {
+        set_env(in, "SSL_CERT_FILE", INSTALL_PLACE "/" CA_NAME);
+    } else if (box_shows_host(in->box)) {
+        set_env(in, "UV_NATIVE_TLS", "1");
+        set_env(in, "UV_SYSTEM_CERTS", "1");
+    }
+    /* The best of all indexes, as pip does; with one alone it would not tell of credentials. */
+    if (in->spec->index->n_urls > 1)
+        set_env(in, "UV_INDEX_STRATEGY", "unsafe-best-match");
+    set_env(in, "UV_HTTP_RETRIES", "2");
+    set_env(in, "UV_HTTP_TIMEOUT", "20");
+    set_env(in, "UV_NO_CONFIG", "1");
+    set_env(in, "UV_CACHE_DIR", "/tmp/uv");
+    set_env(in, "UV_PYTHON_DOWNLOADS", "never");
+}
+
 static void set_npm(struct installation *in)
 {
-    set_env(in, "npm_config_userconfig", PLACE "/" NPMRC);
+    set_env(in, "npm_config_userconfig", INSTALL_PLACE "/" NPMRC);
     set_env(in, "npm_config_cache", "/tmp/npm");
     set_env(in, "npm_config_fetch_retries", "1");
     set_env(in, "npm_config_fetch_timeout", "30000");
     if (in->spec->index->ca_file)
-        set_env(in, "NODE_EXTRA_CA_CERTS", PLACE "/" CA_NAME);
+        set_env(in, "NODE_EXTRA_CA_CERTS", INSTALL_PLACE "/" CA_NAME);
 }
 
 static int write_npmrc(const struct package_index *index, struct buf *ret)
@@ -245,7 +211,7 @@ static int write_npmrc(const struct package_index *index, struct buf *ret)
     (void)index_url_in_box(&index->urls[0], ret);
     (void)buf_puts(ret, "\n");
     if (index->ca_file)
-        (void)buf_puts(ret, "cafile=" PLACE "/" CA_NAME "\n");
+        (void)buf_puts(ret, "cafile=" INSTALL_PLACE "/" CA_NAME "\n");
     if (index->npm_lines)
         (void)buf_puts(ret, index->npm_lines);
     return buf_error(ret);
@@ -279,17 +245,18 @@ static int put_wishes(struct installation *in, struct gb_err *err)
     if (in->kind == PACKAGE_NODE && write_npmrc(index, &npmrc) < 0)
         return gb_no_memory(err);
     if (in->kind == PACKAGE_PYTHON)
-        files[n++] =
-            (struct box_file){ PLACE_NAME "/" REQUIREMENTS, 0644, wishes.data, -1, wishes.len };
+        files[n++] = (struct box_file){ INSTALL_PLACE_NAME "/" INSTALL_REQUIREMENTS, 0644,
+                                        wishes.data, -1, wishes.len };
     if (npmrc.len)
-        files[n++] = (struct box_file){ PLACE_NAME "/" NPMRC, 0600, npmrc.data, -1, npmrc.len };
+        files[n++] =
+            (struct box_file){ INSTALL_PLACE_NAME "/" NPMRC, 0600, npmrc.data, -1, npmrc.len };
     if (ca.len)
-        files[n++] = (struct box_file){ PLACE_NAME "/" CA_NAME, 0644, ca.data, -1, ca.len };
-    r = n ? box_put(in->box, PLACE_DIR, files, n, &mark, err) : 0;
+        files[n++] = (struct box_file){ INSTALL_PLACE_NAME "/" CA_NAME, 0644, ca.data, -1, ca.len };
+    r = n ? box_put(in->box, INSTALL_PLACE_DIR, files, n, &mark, err) : 0;
     if (r == 0 && in->kind == PACKAGE_NODE) {
         struct box_file json = { "package.json", 0644, wishes.data, -1, wishes.len };
 
-        r = box_put(in->box, kinds[in->kind].dir, &json, 1, &mark, err);
+        r = box_put(in->box, in->how->dir, &json, 1, &mark, err);
     }
     return r;
 }
@@ -301,7 +268,7 @@ static int run(struct installation *in, const char *const *argv, const char *con
 {
     struct box_run_spec spec = {
         .argv = argv,
-        .cwd = kinds[in->kind].dir,
+        .cwd = install_dir(in->kind),
         .limits = in->spec->limits,
         .stdin_fd = -1,
         .cancel_fd = in->spec->cancel_fd,
@@ -345,14 +312,14 @@ static const struct crate_ops whole_ops = { whole_item, whole_data, whole_done }
 static void take_log(struct installation *in, struct buf *ret)
 {
     struct box_get_spec spec = {
-        .dir = PLACE,
-        .path = PIP_LOG,
+        .dir = INSTALL_PLACE,
+        .path = INSTALL_PIP_LOG,
         .max_files = 1,
         .max_bytes = REPORT_MAX,
     };
 
     (void)buf_add(ret, in->log.text.data, in->log.text.len);
-    if (in->kind == PACKAGE_PYTHON)
+    if (in->how == &installer_pip)
         (void)box_get(in->box, &spec, &whole_ops, ret, NULL);
 }
 
@@ -387,12 +354,15 @@ static int tell_failure(struct installation *in, const struct package_diagnosis 
                         struct gb_err *err)
 {
     const struct audit_entry *other = refused(in->audit);
+    bool is_unreachable = strcmp(why->name, "unreachable") == 0;
     char target[AUDIT_TARGET_MAX] = "";
     char said[SAID_MAX];
     const char *words = last_error(&in->log.text, said);
 
-    if (other && (strcmp(why->name, "unreachable") == 0 ||
-                  strcmp(why->name, "no_such_package") == 0 || strcmp(why->name, "failed") == 0)) {
+    if (is_unreachable && index_is_offline(in->spec->index))
+        why = diagnosis_named("offline");
+    if (other && (is_unreachable || strcmp(why->name, "no_such_package") == 0 ||
+                  strcmp(why->name, "failed") == 0)) {
         why = diagnosis_named("not_allowed");
         words = audit_target(other, target);
     }
@@ -402,37 +372,110 @@ static int tell_failure(struct installation *in, const struct package_diagnosis 
                    why->remedy ? GB_REMEDY : "", why->remedy ? why->remedy : "");
 }
 
-static int run_installer(struct installation *in, struct gb_err *err)
+/* 0, or why the step cannot be said to have ended. */
+static int step_trouble(const struct box_run_end *end, struct gb_err *err)
 {
-    const char *argv[40];
-    struct box_run_end end = { 0 };
-    size_t n = 0;
-    int r;
+    if (end->kill == BOX_KILL_CANCEL)
+        return gb_fail(err, -ECANCELED, GB_BLAME_CALLER, "cancelled while packages were installed");
+    if (end->is_lost)
+        return gb_fail(err, -EPIPE, GB_BLAME_HOST, "the box that installs packages was lost");
+    return 0;
+}
 
-    for (const char *const *at = kinds[in->kind].install; *at; at++)
-        argv[n++] = *at;
-    for (const char *const *at = kinds[in->kind].guard; index_is_guarded(in->spec->index) && *at;
-         at++)
-        argv[n++] = *at;
-    argv[n] = NULL;
+static bool has_failed(const struct box_run_end *end)
+{
+    return !end->has_exited || end->code || end->signo || end->exec_error;
+}
+
+/* The first of its kind that the box has; the last one is taken without a look. */
+static int choose(struct installation *in, struct gb_err *err)
+{
+    for (const struct installer *const *at = installers_of(in->kind);; at++) {
+        struct box_run_end end = { 0 };
+        int r;
+
+        in->how = *at;
+        if (!(*at)->probe)
+            return 0;
+        r = run(in, (*at)->probe, NULL, &end, err);
+        if (r == 0)
+            r = step_trouble(&end, err);
+        if (r < 0 || !has_failed(&end))
+            return r;
+    }
+}
+
+static bool has_hash(const struct package_set *set)
+{
+    for (size_t i = 0; i < set->n; i++)
+        if (strstr(set->items[i].text, "--hash="))
+            return true;
+    return false;
+}
+
+static size_t add_words(const char **argv, size_t n, const char *const *words, bool are_wanted)
+{
+    for (; are_wanted && words && *words; words++)
+        argv[n++] = *words;
+    return n;
+}
+
+static int set_all(struct installation *in, struct gb_err *err)
+{
     set_proxy(in);
-    if (in->kind == PACKAGE_PYTHON)
-        set_pip(in);
-    else
+    if (in->kind == PACKAGE_NODE)
         set_npm(in);
+    else if (in->how == &installer_uv)
+        set_uv(in);
+    else
+        set_pip(in);
     for (size_t i = 0; i < in->n_env; i++)
         if (buf_error(&in->env_text[i]) < 0)
             return gb_no_memory(err);
-    r = run(in, argv, in->env, &end, err);
+    return 0;
+}
+
+/* What decided, if the host did not, is not known where nobody could count. */
+static int tell_uncounted(const struct box_run_end *end, struct gb_err *err)
+{
+    return gb_fail(err, -end->count_error, GB_BLAME_HOST,
+                   "why installing packages failed is not known: a counter of its group could not "
+                   "be read: %s",
+                   strerror(end->count_error));
+}
+
+static int run_installer(struct installation *in, struct gb_err *err)
+{
+    const char *argv[ARGV_MAX];
+    struct box_run_end end = { 0 };
+    size_t n = add_words(argv, 0, in->how->install, true);
+    int r;
+
+    n = add_words(argv, n, in->how->guard, index_is_guarded(in->spec->index));
+    n = add_words(argv, n, in->how->hashes, has_hash(in->spec->set));
+    argv[n] = NULL;
+    r = set_all(in, err);
+    if (r == 0)
+        r = run(in, argv, in->env, &end, err);
+    if (r == 0)
+        r = step_trouble(&end, err);
     if (r < 0)
         return r;
-    if (end.kill == BOX_KILL_CANCEL)
-        return gb_fail(err, -ECANCELED, GB_BLAME_CALLER, "cancelled while packages were installed");
-    if (end.is_lost)
-        return gb_fail(err, -EPIPE, GB_BLAME_HOST, "the box that installs packages was lost");
-    if (!end.has_exited || end.code || end.signo || end.exec_error)
-        return tell_failure(in, why_ended(in, &end), err);
-    return 0;
+    if (has_failed(&end) && end.count_error && end.kill == BOX_KILL_NONE && !end.exec_error)
+        return tell_uncounted(&end, err);
+    return has_failed(&end) ? tell_failure(in, why_ended(in, &end), err) : 0;
+}
+
+/* What an installer cannot tell by itself. */
+static int run_tell(struct installation *in, struct gb_err *err)
+{
+    struct box_run_end end = { 0 };
+    int r = in->how->tell ? run(in, in->how->tell, in->env, &end, err) : 0;
+
+    if (r < 0 || !in->how->tell)
+        return r;
+    r = step_trouble(&end, err);
+    return r == 0 && has_failed(&end) ? tell_failure(in, why_ended(in, &end), err) : r;
 }
 
 /* Compiled code saves time and is not needed: how this step ends decides nothing, unless it filled
@@ -440,15 +483,13 @@ static int run_installer(struct installation *in, struct gb_err *err)
 static int run_finish(struct installation *in, struct gb_err *err)
 {
     struct box_run_end end = { 0 };
-    int r = run(in, kinds[in->kind].finish, NULL, &end, err);
+    int r = run(in, in->how->finish, NULL, &end, err);
 
+    if (r == 0)
+        r = step_trouble(&end, err);
     if (r < 0)
         return r;
-    if (end.kill == BOX_KILL_CANCEL)
-        return gb_fail(err, -ECANCELED, GB_BLAME_CALLER, "cancelled while packages were installed");
-    if (end.is_lost)
-        return gb_fail(err, -EPIPE, GB_BLAME_HOST, "the box that installs packages was lost");
-    if (end.disk_free < VERDICT_DISK_FREE_MIN)
+    if (!end.count_error && end.disk_free < VERDICT_DISK_FREE_MIN)
         return tell_failure(in, diagnosis_named("disk_full"), err);
     return 0;
 }
@@ -459,8 +500,8 @@ static int take_report(struct installation *in, struct manifest *manifest, struc
 {
     cleanup_buf struct buf text = BUF_INIT(REPORT_MAX);
     struct box_get_spec spec = {
-        .dir = kinds[in->kind].report_dir,
-        .path = kinds[in->kind].report,
+        .dir = in->how->report_dir,
+        .path = in->how->report,
         .max_files = 1,
         .max_bytes = REPORT_MAX,
     };
@@ -468,22 +509,26 @@ static int take_report(struct installation *in, struct manifest *manifest, struc
 
     if (r == 0)
         r = manifest_take_report(in->kind, text.data ? text.data : "", text.len, manifest, err);
-    return r < 0 ? gb_wrap(err, r, "what %s installed", kinds[in->kind].name) : 0;
+    return r < 0 ? gb_wrap(err, r, "what %s installed", in->how->name) : 0;
 }
 
 static int install_in_box(struct installation *in, struct manifest *manifest, struct gb_err *err)
 {
     struct layer_tree_take take = {
         .box = in->box,
-        .dir = kinds[in->kind].dir,
+        .dir = install_dir(in->kind),
         .tree_fd = in->spec->tree_fd,
         .max_bytes = in->spec->limits.disk_bytes,
         .index = in->spec->index,
     };
-    int r = put_wishes(in, err);
+    int r = choose(in, err);
 
     if (r == 0)
+        r = put_wishes(in, err);
+    if (r == 0)
         r = run_installer(in, err);
+    if (r == 0)
+        r = run_tell(in, err);
     if (r == 0)
         r = run_finish(in, err);
     if (r == 0)
@@ -499,7 +544,7 @@ static int install_with(struct installation *in, struct manifest *manifest, stru
     int r = index_policy(in->spec->index, in->spec->hosts, &policy, err);
 
     box.limits = in->spec->limits;
-    box.workdir = kinds[in->kind].dir;
+    box.workdir = install_dir(in->kind);
     box.layers = NULL;
     box.seed = NULL;
     box.cancel_fd = in->spec->cancel_fd;

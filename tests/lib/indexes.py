@@ -91,6 +91,8 @@ class Server:
                     return self.reply(404, "text/plain", b"no")
                 return self.reply(200, *found)
 
+            do_HEAD = do_GET  # uv asks how long a file is
+
             def reply(self, status, kind, data):
                 try:
                     self.send_response(status)
@@ -99,7 +101,7 @@ class Server:
                     if status == 401:
                         self.send_header("WWW-Authenticate", 'Basic realm="x"')
                     self.end_headers()
-                    self.wfile.write(data)
+                    self.wfile.write(b"" if self.command == "HEAD" else data)
                 except (BrokenPipeError, ConnectionResetError):
                     self.close_connection = True
 

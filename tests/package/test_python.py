@@ -328,6 +328,18 @@ def test_an_index_that_is_gone_is_told(index):
     assert done.install["failure"] == "unreachable", done
 
 
+def test_a_machine_without_a_network_is_told(index):
+    """An index of this machine's own needs none."""
+    words = ["unshare", "-n", *box.command("1", language="python", options=["--package", "alpha"])]
+    env = {"PIP_CONFIG_FILE": "/dev/null", "PIP_INDEX_URL": "https://packages.test/simple"}
+    done = box.run_words(words, host_env=env)
+    assert done.install["failure"] == "offline" and "no network" in done.error["message"], done
+    assert "connect it" in done.error["remedy"]
+    index.close()
+    done = box.run_words(words, host_env=index.env())
+    assert done.install["failure"] == "unreachable", done
+
+
 def test_an_index_that_lies_about_hashes_is_told(index, cache):
     index.add("alpha")
     index.lies = True
