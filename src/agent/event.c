@@ -19,18 +19,19 @@
 const char *event_name(enum event_kind kind)
 {
     static const char *const names[N_EVENTS] = {
-        [EVENT_BEGIN] = "begin",       [EVENT_STEP] = "step",
-        [EVENT_CONTRACT] = "contract", [EVENT_TESTS] = "tests",
-        [EVENT_ATTEMPT] = "attempt",   [EVENT_ASK] = "ask",
-        [EVENT_TEXT] = "text",         [EVENT_REASONING] = "reasoning",
-        [EVENT_AGAIN] = "again",       [EVENT_ANSWERED] = "answered",
-        [EVENT_CODE] = "code",         [EVENT_ROW] = "test",
-        [EVENT_REPORT] = "report",     [EVENT_MUTATION] = "mutation",
-        [EVENT_SEARCH] = "search",     [EVENT_QUESTION] = "question",
-        [EVENT_OUTPUT] = "output",     [EVENT_NOTE] = "note",
-        [EVENT_MATRIX] = "matrix",     [EVENT_END] = "end",
-        [EVENT_NETWORK] = "network",   [EVENT_INSTALLING] = "installing",
-        [EVENT_PACKAGES] = "packages",
+        [EVENT_BEGIN] = "begin",         [EVENT_STEP] = "step",
+        [EVENT_CONTRACT] = "contract",   [EVENT_TESTS] = "tests",
+        [EVENT_ATTEMPT] = "attempt",     [EVENT_ASK] = "ask",
+        [EVENT_TEXT] = "text",           [EVENT_REASONING] = "reasoning",
+        [EVENT_AGAIN] = "again",         [EVENT_ANSWERED] = "answered",
+        [EVENT_CODE] = "code",           [EVENT_ROW] = "test",
+        [EVENT_REPORT] = "report",       [EVENT_MUTATION] = "mutation",
+        [EVENT_SEARCH] = "search",       [EVENT_QUESTION] = "question",
+        [EVENT_OUTPUT] = "output",       [EVENT_NOTE] = "note",
+        [EVENT_MATRIX] = "matrix",       [EVENT_END] = "end",
+        [EVENT_NETWORK] = "network",     [EVENT_INSTALLING] = "installing",
+        [EVENT_PACKAGES] = "packages",   [EVENT_WAITING] = "waiting",
+        [EVENT_INSTALLER] = "installer",
     };
 
     return names[kind];

@@ -25,7 +25,9 @@ enum event_kind {
     EVENT_STEP,       /* the orchestrator chose; name: code, search, human, finish; text: why */
     EVENT_CONTRACT,   /* contract */
     EVENT_NETWORK,    /* what the program may reach at the end; reach; text: lines for people */
+    EVENT_WAITING,    /* text: names of packages that another installs */
     EVENT_INSTALLING, /* text: names of packages */
+    EVENT_INSTALLER,  /* text: a line of the program that installs them */
     EVENT_PACKAGES,   /* what boxes have from now on; json: members; text: lines for people */
     EVENT_TESTS,      /* tests */
     EVENT_ATTEMPT,    /* a new attempt begins; number; text: why */

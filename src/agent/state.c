@@ -30,8 +30,9 @@
 static bool is_for_transcript(const struct agent_event *event)
 {
     static const bool is_passing[N_EVENTS] = {
-        [EVENT_TEXT] = true, [EVENT_REASONING] = true, [EVENT_AGAIN] = true,
-        [EVENT_ROW] = true,  [EVENT_ASK] = true,       [EVENT_INSTALLING] = true,
+        [EVENT_TEXT] = true,    [EVENT_REASONING] = true, [EVENT_AGAIN] = true,
+        [EVENT_ROW] = true,     [EVENT_ASK] = true,       [EVENT_INSTALLING] = true,
+        [EVENT_WAITING] = true, [EVENT_INSTALLER] = true,
     };
 
     return !is_passing[event->kind];

@@ -173,11 +173,10 @@ static void put_names(const struct package_wishes *wishes, struct buf *ret)
 
 /* ---- installing ----------------------------------------------------------------------------- */
 
-static void tell_begin(void *user, const struct package_set *set)
+static void tell_names(struct task *task, enum event_kind kind, const struct package_set *set)
 {
-    struct task *task = user;
     cleanup_buf struct buf text = BUF_INIT(SET_MAX);
-    struct agent_event event = { .kind = EVENT_INSTALLING };
+    struct agent_event event = { .kind = kind };
 
     for (size_t i = 0; i < set->n; i++)
         (void)buf_printf(&text, "%s%s", i ? ", " : "", set->items[i].name);
@@ -186,10 +185,39 @@ static void tell_begin(void *user, const struct package_set *set)
     task_tell(task, &event);
 }
 
+static void tell_wait(void *user, const struct package_set *set)
+{
+    tell_names(user, EVENT_WAITING, set);
+}
+
+static void tell_begin(void *user, const struct package_set *set)
+{
+    tell_names(user, EVENT_INSTALLING, set);
+}
+
+/* Told at once and nowhere kept: a line that cannot be cleaned is left out. */
+static void tell_line(void *user, const char *line)
+{
+    struct task *task = user;
+    cleanup_buf struct buf text = BUF_INIT(OUTPUT_MAX);
+    struct agent_event event = { .kind = EVENT_INSTALLER };
+
+    if (buf_puts(&text, line) < 0 || task_clean(task, &text) < 0)
+        return;
+    event.text = text.data ? text.data : "";
+    event.len = text.len;
+    task_tell(task, &event);
+}
+
 static int provide(struct task *task, const struct package_wishes *wishes, struct packages *ret,
                    struct run_packages **ret_told, struct gb_err *err)
 {
-    const struct packages_watch watch = { .begin = tell_begin, .user = task };
+    const struct packages_watch watch = {
+        .wait = tell_wait,
+        .begin = tell_begin,
+        .line = tell_line,
+        .user = task,
+    };
     struct package_host host = *task->spec->package_host; /* borrowed: nobody clears it */
     uint64_t deadline_ns = task_deadline(task);
     uint64_t now_ns = clock_now_ns();

@@ -17,6 +17,9 @@
 
 #define PIPE_SIZE (1 << 20)
 
+/* Who reads nothing while packages are installed does not keep them from it for longer. */
+#define INSTALL_MS 10000
+
 /* ---- writing -------------------------------------------------------------------------------- */
 
 void exec_lines_init(struct exec_lines *ret, int fd, int cancel_fd)
@@ -151,6 +154,16 @@ void exec_lines_step(struct exec_lines *lines, const char *name)
     lines->outlet.deadline_ns = clock_after_ms(lines->wall_ms);
     start_line(lines, &w, "step");
     json_put_str(&w, "name", name);
+    (void)send_line(lines, &w);
+}
+
+void exec_lines_install(struct exec_lines *lines, const char *event, const char *text)
+{
+    struct json_writer w;
+
+    lines->outlet.deadline_ns = clock_after_ms(INSTALL_MS);
+    start_line(lines, &w, event);
+    json_put_bytes(&w, "text", text, strlen(text));
     (void)send_line(lines, &w);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cli/exec_lines.h - a run told as it goes, one JSON object a line (docs/result.md, --jsonl).
  *
- *    begin → step → output … → step → output … → result
+ *    waiting, installing, installer … → begin → step → output … → step → output … → result
  *
  * Each line is written before the program goes on, until a request to end or the limit of wall time
  * ends the patience with a reader who is stuck (cli/outlet.h).  What is unwritten then goes out
@@ -39,6 +39,10 @@ void exec_lines_clear(struct exec_lines *lines);
 void exec_lines_begin(struct exec_lines *lines, const char *id, const char *language,
                       uint64_t wall_ms);
 void exec_lines_step(struct exec_lines *lines, const char *name);
+
+/* Before the beginning: "waiting" and "installing" with names of packages, "installer" with a line
+ * of the program that installs them. */
+void exec_lines_install(struct exec_lines *lines, const char *event, const char *text);
 
 /* 0, or why nobody can be told any more. */
 int exec_lines_output(struct exec_lines *lines, int stream, const void *bytes, size_t len);

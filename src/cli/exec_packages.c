@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "cli/exec_args.h"
+#include "cli/exec_lines.h"
 #include "cli/packages.h"
 #include "conf/box_spec.h"
 #include "conf/package_host.h"
@@ -98,10 +99,38 @@ int exec_packages_settle(struct exec_packages *packages, const struct settings *
     return r < 0 || args->source == EXEC_PROGRAM ? r : plain_code(&packages->plain, args, err);
 }
 
-int exec_packages_open(const struct exec_args *args, const struct settings *settings, int cancel_fd,
-                       struct packages *packages, struct box_spec *spec, struct run_result *result,
-                       struct gb_err *err)
+/* ---- an installation as lines --------------------------------------------------------------- */
+
+static void line_of_names(struct exec_lines *lines, const char *event,
+                          const struct package_set *set)
 {
+    cleanup_buf struct buf names = BUF_INIT(PACKAGES_FILE_MAX);
+
+    for (size_t i = 0; i < set->n; i++)
+        (void)buf_printf(&names, "%s%s", i ? ", " : "", set->items[i].name);
+    exec_lines_install(lines, event, names.data ? names.data : "");
+}
+
+static void on_wait(void *user, const struct package_set *set)
+{
+    line_of_names(user, "waiting", set);
+}
+
+static void on_begin(void *user, const struct package_set *set)
+{
+    line_of_names(user, "installing", set);
+}
+
+static void on_line(void *user, const char *line)
+{
+    exec_lines_install(user, "installer", line);
+}
+
+int exec_packages_open(const struct exec_args *args, const struct settings *settings, int cancel_fd,
+                       struct exec_lines *lines, struct packages *packages, struct box_spec *spec,
+                       struct run_result *result, struct gb_err *err)
+{
+    const struct packages_watch watch = { on_wait, on_begin, on_line, NULL, lines };
     cleanup_with(package_host_clear) struct package_host host = { 0 };
     struct packages_show show;
     struct box_spec box = *spec;
@@ -110,7 +139,9 @@ int exec_packages_open(const struct exec_args *args, const struct settings *sett
         .host = &host,
         .box = &box,
         .cancel_fd = cancel_fd,
-        .watch = args->is_json ? NULL : &show.watch,
+        .watch = lines           ? &watch
+                 : args->is_json ? NULL
+                                 : &show.watch,
     };
     int r;
 

@@ -10,6 +10,7 @@
 
 struct box_spec;
 struct exec_args;
+struct exec_lines;
 struct gb_err;
 struct run_result;
 struct settings;
@@ -28,10 +29,11 @@ void exec_packages_clear(struct exec_packages *packages);
 int exec_packages_settle(struct exec_packages *packages, const struct settings *settings,
                          bool is_auto, struct exec_args *args, struct gb_err *err);
 
-/* Has what args want, as layers of the spec; the result tells what they hold. */
+/* Has what args want, as layers of the spec; the result tells what they hold.  lines are told of an
+ * installation; NULL: people are, unless a document is wanted. */
 int exec_packages_open(const struct exec_args *args, const struct settings *settings, int cancel_fd,
-                       struct packages *packages, struct box_spec *spec, struct run_result *result,
-                       struct gb_err *err);
+                       struct exec_lines *lines, struct packages *packages, struct box_spec *spec,
+                       struct run_result *result, struct gb_err *err);
 
 /* What the program would have had pip install, where nobody permitted it and it failed. */
 void exec_packages_note(const struct exec_args *args, struct run_result *result);

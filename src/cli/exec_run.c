@@ -497,7 +497,8 @@ static int execute(const struct exec_args *args, const struct settings *settings
         settings_suit_language(settings, args->language, false, &spec);
     if (args->box || args->user)
         return execute_kept(args, settings, session, &request, result, err);
-    r = args->wishes ? exec_packages_open(args, settings, cancel_fd, &packages, &spec, result, err)
+    r = args->wishes ? exec_packages_open(args, settings, cancel_fd, printer->lines, &packages,
+                                          &spec, result, err)
                      : 0;
     if (r == 0)
         r = show_certificates(&certificates, &spec, &request, err);

@@ -489,6 +489,14 @@ static void on_installing(struct view *view, const struct agent_event *event)
     doing(view, line);
 }
 
+static void on_waiting(struct view *view, const struct agent_event *event)
+{
+    char line[200];
+
+    (void)snprintf(line, sizeof(line), "waiting for another that installs %.150s", event->text);
+    doing(view, line);
+}
+
 static void on_end(struct view *view, const struct agent_event *event)
 {
     const struct agent_spent *spent = &event->spent;
@@ -533,6 +541,7 @@ static void (*const handlers[N_EVENTS])(struct view *view, const struct agent_ev
     [EVENT_NETWORK] = on_said,
     [EVENT_PACKAGES] = on_said,
     [EVENT_INSTALLING] = on_installing,
+    [EVENT_WAITING] = on_waiting,
 };
 
 /* ---- the view ------------------------------------------------------------------------------- */

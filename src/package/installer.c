@@ -8,6 +8,11 @@
 
 #define REPORT "report.json"
 
+/* Of the names in package/installer.h, whole: they stand in lists of words. */
+#define REPORT_PATH       "/tmp/glovebox-packages/report.json"
+#define PIP_LOG_PATH      "/tmp/glovebox-packages/pip.log"
+#define REQUIREMENTS_PATH "/tmp/glovebox-packages/requirements.txt"
+
 #define STRS(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
 /* Programs of the packages find each other without links, which a layer has none of: each gets a
@@ -84,11 +89,10 @@ const struct installer installer_pip = {
     .report_dir = INSTALL_PLACE,
     .report = REPORT,
     /* Isolated: what is being installed is not imported by pip. */
-    .install =
-        STRS("python3", "-I", "-m", "pip", "install", "--no-input", "--no-cache-dir",
-             "--no-compile", "--no-warn-script-location", "--progress-bar", "off", "--target",
-             INSTALL_PYTHON_DIR, "--report", INSTALL_PLACE "/" REPORT, "--log",
-             INSTALL_PLACE "/" INSTALL_PIP_LOG, "-r", INSTALL_PLACE "/" INSTALL_REQUIREMENTS),
+    .install = STRS("python3", "-I", "-m", "pip", "install", "--no-input", "--no-cache-dir",
+                    "--no-compile", "--no-warn-script-location", "--progress-bar", "off",
+                    "--target", INSTALL_PYTHON_DIR, "--report", REPORT_PATH, "--log", PIP_LOG_PATH,
+                    "-r", REQUIREMENTS_PATH),
     .guard = STRS("--only-binary", ":all:"),
     .finish = PYTHON_FINISH,
 };
@@ -99,9 +103,8 @@ const struct installer installer_uv = {
     .report_dir = INSTALL_PLACE,
     .report = REPORT,
     .probe = STRS("uv", "--version"),
-    .install =
-        STRS("uv", "pip", "install", "--python", "python3", "--no-progress", "--link-mode", "copy",
-             "--target", INSTALL_PYTHON_DIR, "-r", INSTALL_PLACE "/" INSTALL_REQUIREMENTS),
+    .install = STRS("uv", "pip", "install", "--python", "python3", "--no-progress", "--link-mode",
+                    "copy", "--target", INSTALL_PYTHON_DIR, "-r", REQUIREMENTS_PATH),
     .guard = STRS("--only-binary", ":all:"),
     .hashes = STRS("--require-hashes"),
     .tell = STRS("python3", "-I", "-c", uv_report, INSTALL_PLACE, INSTALL_PYTHON_DIR),

@@ -7,7 +7,7 @@
 /* Names in the box. */
 #define INSTALL_PLACE_DIR    "/tmp"
 #define INSTALL_PLACE_NAME   "glovebox-packages"
-#define INSTALL_PLACE        "/tmp/glovebox-packages" /* both of these */
+#define INSTALL_PLACE        "/tmp/glovebox-packages"
 #define INSTALL_REQUIREMENTS "requirements.txt"
 #define INSTALL_PIP_LOG      "pip.log"
 

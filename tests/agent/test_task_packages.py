@@ -80,7 +80,8 @@ def test_what_code_imports_is_installed_before_it_runs(place, index):
     assert [(entry["name"], entry["version"]) for entry in told["packages"]] == [("halves", "1.0")]
     assert told["install"]["cached"] is False and told["failed"] is None and told["text"] == "halves 1.0"
     assert done.document["dependencies"]["packages"] == told["packages"]
-    assert events(done, "installing")[0]["text"] == "halves"
+    assert events(done, "installing")[0]["text"] == "halves" and events(done, "waiting") == []
+    assert any("Successfully installed halves" in event["text"] for event in events(done, "installer"))
     assert "installed before anything runs" in task.prompts(agent.folder(), "code")[0]
     index.close()
     again = agent.call("--jsonl", "half of 84", code=0)

@@ -229,6 +229,26 @@ def test_a_layer_that_somebody_changed_is_refused(index, cache, harm):
     assert cache_command("rm", layer.name).returncode == 0
 
 
+def test_an_installation_is_told_in_lines_of_json(index, cache):
+    index.add("alpha")
+    index.gate = threading.Event()
+    words = box.command(USE, language="python", options=["--jsonl", "--package", "alpha"], as_json=False)
+    both = []
+    try:
+        for awaited in ("installing", "waiting"):
+            both.append(subprocess.Popen(words, env=box.environment(index.env()), stdout=subprocess.PIPE))
+            told = json.loads(both[-1].stdout.readline())
+            assert told == {"event": awaited, "text": "alpha"}
+    finally:
+        index.gate.set()
+        rest = [[json.loads(line) for line in process.communicate(timeout=60)[0].splitlines()] for process in both]
+    kinds = [[event["event"] for event in events] for events in rest]
+    assert set(kinds[0][:kinds[0].index("begin")]) == {"installer"}, rest
+    assert kinds[1][0] == "begin" and "installer" not in kinds[1]
+    assert [events[-1]["document"]["stdout"] for events in rest] == ["alpha 1.0\n"] * 2
+    assert any("Successfully installed" in event["text"] for event in rest[0] if event["event"] == "installer")
+
+
 def test_whoever_waits_for_another_can_be_cancelled(index, cache):
     index.add("alpha")
     index.gate = threading.Event()

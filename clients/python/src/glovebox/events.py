@@ -224,7 +224,8 @@ class Failed(Event):
 
 KINDS: Dict[str, Type[Event]] = {
     **dict.fromkeys(("begin", "step", "attempt", "ask", "text", "reasoning", "again", "answered",
-                     "matrix", "search", "question", "output", "note", "end", "installing"), Told),
+                     "matrix", "search", "question", "output", "note", "end", "waiting",
+                     "installing", "installer"), Told),
     "contract": Agreed,
     "network": Network,
     "packages": Packages,
