@@ -264,7 +264,7 @@ def test_it_is_recorded_and_replayed_without_a_box(users):
 def test_a_kill_while_the_box_is_made_anew_loses_no_file(users, index):
     agent = users(answer("open('notes.txt', 'w').write('milk')\nprint('noted')\n")).installing(index)
     agent.run("--user", "ada", "note milk")
-    for n in range(pace.count(check=3, proof=40)):
+    for n in range(pace.count(check=2, proof=40)):
         # Another set each time, from the cache after the first round: the box has to be made anew.
         code = USES if n % 2 else "import thirds\nprint(thirds.third(126))\n"
         agent.write(answer(code))
