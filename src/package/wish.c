@@ -136,17 +136,19 @@ struct seeking {
     const struct package_code *code;
     struct package_set *set;
     char python[PATH_MAX]; /* where the packages of boxes' Python are, as patterns; "": Debian's */
+    struct gb_err why;     /* what one could not be added for */
 };
 
 static int add_found(void *user, const char *text, size_t len)
 {
-    struct package_set *set = ((const struct seeking *)user)->set;
+    struct seeking *seeking = user;
+    struct package_set *set = seeking->set;
     struct package_set one = { .kind = set->kind };
     int r = 0;
 
     /* What is no name of a package was none of the code's imports. */
     if (package_set_add(&one, text, len, NULL) == 0 && !has(set, one.items[0].name))
-        r = package_set_add(set, text, len, NULL);
+        r = package_set_add(set, text, len, &seeking->why);
     package_set_clear(&one);
     return r;
 }
@@ -290,6 +292,6 @@ int package_wishes_add_code(struct package_wishes *wishes, const struct package_
             ? imports_find_commands(code->text, code->len, add_found, &seeking)
             : imports_find(kind, code->text, code->len, is_here, add_found, &seeking);
     return r < 0 ? gb_fail(err, r, GB_BLAME_CALLER, "packages that the program imports: %s",
-                           strerror(-r))
+                           seeking.why.msg[0] ? seeking.why.msg : strerror(-r))
                  : 0;
 }

@@ -404,6 +404,12 @@ def test_imports_and_pip_in_the_code_are_found_beforehand(index):
     assert plain.stdout == "1\n" and plain.packages is None, plain
 
 
+def test_a_program_that_imports_too_much_is_told_so_before_anything_is_begun(index, cache):
+    done = run("".join(f"import module{n}\n" for n in range(501)), options=["--auto-packages"], env=index.env())
+    assert done.returncode == 2 and b"imports: more than 500 packages" in done.err, done
+    assert index.asked == [] and not (cache / "layers").exists()
+
+
 def test_pip_in_the_code_is_found_with_any_option_for_packages(index):
     """S3-06: imports are found with --auto-packages only."""
     index.add("alpha")
