@@ -157,6 +157,13 @@ GLOVEBOX_API int glovebox_request_put_file(struct glovebox_request *request, con
 GLOVEBOX_API int glovebox_request_get_file(struct glovebox_request *request, const char *path,
                                            const char *host_path, struct glovebox_error *err);
 
+/* What the program may reach, as `glovebox exec --net` takes it: "example.org:443,10.0.0.0/8",
+ * "full"; NULL: nothing, as when it is not said.  Only for a box of its own: glovebox_box_run()
+ * refuses it
+ * (-ENOTSUP). */
+GLOVEBOX_API int glovebox_request_net(struct glovebox_request *request, const char *rules,
+                                      struct glovebox_error *err);
+
 /* What the program reads: bytes, or a descriptor that stays the caller's (-1: nothing).  The one
  * that was said last counts. */
 GLOVEBOX_API int glovebox_request_stdin(struct glovebox_request *request, const void *bytes,

@@ -114,7 +114,8 @@ int glovebox_box_run(struct glovebox_box *box, const struct glovebox_request *re
 
     spec.limits = run_limits(request->said, box->limits);
     return lib_told(lib_run(request, &spec, box->box,
-                            request->workdir ? request->workdir : box->workdir, ret, &err),
+                            request->workdir ? request->workdir : box->workdir,
+                            (struct carry_caps){ 0 }, ret, &err),
                     &err, error);
 }
 

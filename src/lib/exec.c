@@ -179,6 +179,10 @@ static int order_make(const struct glovebox_request *request, const char *workdi
 {
     int r;
 
+    if (has_others && request->net.mode != NET_NONE)
+        return gb_fail(err, -ENOTSUP, GB_BLAME_CALLER,
+                       "a network for one run of a box that is open" GB_REMEDY
+                       "use glovebox_exec(), or a box that `glovebox box create --net` made");
     if (!request->language && !request->args.n)
         return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
                        "nothing is to run" GB_REMEDY "give the request code or a program");
@@ -209,6 +213,7 @@ static struct run_request run_request_of(const struct glovebox_request *request,
         .outputs = order->outputs,
         .n_outputs = request->n_outs,
         .lists_files = request->flags & GLOVEBOX_LIST_FILES,
+        .net = request->net.mode != NET_NONE ? &request->net : NULL,
         .stdin_fd = order->stdin_fd >= 0 ? order->stdin_fd : request->stdin_fd,
         .cancel_fd = request->cancel_fd,
         .keeps_output = !(request->flags & GLOVEBOX_DISCARD_OUTPUT),
@@ -231,7 +236,8 @@ static struct glovebox_result *result_new(void)
 }
 
 int lib_run(const struct glovebox_request *request, const struct box_spec *spec, struct box *box,
-            const char *workdir, struct glovebox_result **ret, struct gb_err *err)
+            const char *workdir, struct carry_caps caps, struct glovebox_result **ret,
+            struct gb_err *err)
 {
     cleanup_with(order_clear) struct order order = { .stdin_fd = -1 };
     struct glovebox_result *result;
@@ -248,6 +254,7 @@ int lib_run(const struct glovebox_request *request, const struct box_spec *spec,
         return gb_no_memory(err);
     asked = run_request_of(request, &order, workdir);
     asked.box = spec;
+    asked.net_caps = caps;
     r = box ? run_execute_in(box, &asked, &result->run, err)
             : run_execute(&asked, &result->run, err);
     *ret = result;
@@ -268,8 +275,8 @@ static int exec_own(const struct glovebox_context *context, const struct glovebo
     spec.limits = limits_or(request->said, spec.limits);
     if (request->language)
         settings_suit_language(settings, request->language, request->said.pids != 0, &spec);
-    return lib_run(request, &spec, NULL, request->workdir ? request->workdir : BOX_WORKSPACE, ret,
-                   err);
+    return lib_run(request, &spec, NULL, request->workdir ? request->workdir : BOX_WORKSPACE,
+                   settings->net_caps, ret, err);
 }
 
 int glovebox_exec(const struct glovebox_context *context, const struct glovebox_request *request,

@@ -15,6 +15,7 @@
 #include "base/buf.h"
 #include "box/kept.h"
 #include "conf/settings.h"
+#include "egress/policy.h"
 #include "run/result.h"
 
 struct box;
@@ -81,6 +82,7 @@ struct glovebox_request {
     struct limits said;
     char *workdir;
     char *workspace;
+    struct net_policy net;
     struct request_file *files;
     size_t n_files;
     struct request_out *outs;
@@ -124,6 +126,8 @@ int lib_read_options(const struct glovebox_box_options *options, struct glovebox
                      struct gb_err *err);
 
 /* A request in the given box, or in one that spec describes where box is NULL.  spec's limits are
- * those of the run.  *ret as glovebox_exec() has it. */
+ * those of the run; caps bound the network of a box of its own.  *ret as glovebox_exec() has it.
+ */
 int lib_run(const struct glovebox_request *request, const struct box_spec *spec, struct box *box,
-            const char *workdir, struct glovebox_result **ret, struct gb_err *err);
+            const char *workdir, struct carry_caps caps, struct glovebox_result **ret,
+            struct gb_err *err);

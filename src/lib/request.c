@@ -53,6 +53,7 @@ void glovebox_request_free(struct glovebox_request *request)
     texts_clear(&request->env);
     free(request->workdir);
     free(request->workspace);
+    net_policy_clear(&request->net);
     free(request->input);
     free(request);
 }
@@ -233,6 +234,22 @@ int glovebox_request_args(struct glovebox_request *request, const char *const *a
     return lib_told(r, &err, error);
 }
 
+int glovebox_request_net(struct glovebox_request *request, const char *rules,
+                         struct glovebox_error *error)
+{
+    struct net_policy said = { 0 };
+    struct gb_err err = { 0 };
+    int r = rules ? net_policy_parse(rules, &said, &err) : 0;
+
+    if (r < 0) {
+        net_policy_clear(&said);
+        return lib_told(r, &err, error);
+    }
+    net_policy_clear(&request->net);
+    request->net = said;
+    return 0;
+}
+
 static int add_env(struct glovebox_request *request, const char *name, const char *value,
                    struct gb_err *err)
 {
@@ -344,7 +361,7 @@ static int add_file(struct glovebox_request *request, struct request_file *file,
         grown = reallocarray(request->files, request->n_files + 1, sizeof(*grown));
         r = grown ? 0 : gb_no_memory(err);
     }
-    if (r < 0) {
+    if (!grown) {
         file_clear(file);
         return r;
     }

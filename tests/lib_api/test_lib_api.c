@@ -191,6 +191,23 @@ static void a_program_gets_arguments_variables_and_input(void **state)
     expect_output(w, 1, "one two\nthree\n");
 }
 
+static void a_network_is_of_rules_and_of_a_box_of_its_own(void **state)
+{
+    struct world *w = *state;
+
+    code(w, "print(1)");
+    exec(w);
+    assert_non_null(strstr(glovebox_result_receipt(w->result), "\"net\":\"none\""));
+    expect_refused(w, glovebox_request_net(w->request, "no rule at all", &w->err), -EINVAL);
+    assert_int_equal(glovebox_request_net(w->request, "192.0.2.1:80", &w->err), 0);
+    exec(w);
+    assert_null(strstr(glovebox_result_receipt(w->result), "\"net\":\"none\""));
+    open_box(w);
+    expect_refused(w, glovebox_box_run(w->box, w->request, &w->result, &w->err), -ENOTSUP);
+    assert_int_equal(glovebox_request_net(w->request, NULL, &w->err), 0);
+    box_exec(w);
+}
+
 static void input_comes_from_a_descriptor(void **state)
 {
     struct world *w = *state;
@@ -662,6 +679,7 @@ int main(void)
         TEST(code_runs_and_tells),
         TEST(documents_are_json_texts),
         TEST(a_program_gets_arguments_variables_and_input),
+        TEST(a_network_is_of_rules_and_of_a_box_of_its_own),
         TEST(input_comes_from_a_descriptor),
         TEST(files_go_in_and_come_out),
         TEST(limits_hold),
