@@ -112,11 +112,6 @@ struct limits limits_min(struct limits a, struct limits b)
     return a;
 }
 
-const char *limit_name(enum limit limit)
-{
-    return rows[limit].name;
-}
-
 const char *limit_flag(enum limit limit)
 {
     return rows[limit].flag;

@@ -54,9 +54,6 @@ enum limit {
     N_LIMITS,
 };
 
-/* "wall time". */
-const char *limit_name(enum limit limit);
-
 /* "--timeout"; NULL where the command line has none. */
 const char *limit_flag(enum limit limit);
 

@@ -87,10 +87,8 @@ int store_task_state(struct store *store, const char *id, enum task_state state,
 int store_task_reopen(struct store *store, const char *id, const char *options, uint64_t seq,
                       struct gb_err *err);
 
-/* With its effects; its folder stays.  -EBUSY while the task is locked, be it by the caller. */
-int store_task_remove(struct store *store, const char *id, struct gb_err *err);
-
-/* The same, whoever holds the lock: a process that works on it finds no task any more. */
+/* Removes it with its effects, whoever holds the lock; its folder stays.  A process that works on
+ * it finds no task any more. */
 int store_task_forget(struct store *store, const char *id, struct gb_err *err);
 
 /* This process works on the task until it ends or closes the descriptor; -EBUSY when another does.

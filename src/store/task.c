@@ -273,15 +273,3 @@ int store_task_forget(struct store *store, const char *id, struct gb_err *err)
                   err);
     return must_be_one(r, id, err);
 }
-
-int store_task_remove(struct store *store, const char *id, struct gb_err *err)
-{
-    int lock = -1;
-    int r = store_task_lock(store, id, &lock, err);
-
-    if (r < 0)
-        return r;
-    r = store_task_forget(store, id, err);
-    store_task_unlock(store, id, &lock);
-    return r;
-}

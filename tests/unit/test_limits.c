@@ -196,7 +196,6 @@ static void limits_are_shown_as_people_write_them(void **state)
         assert_string_equal(limit_text(&limits, rows[i].limit, text), rows[i].text);
     }
     assert_string_equal(limit_flag(LIMIT_WALL), "--timeout");
-    assert_string_equal(limit_name(LIMIT_WALL), "wall time");
     assert_null(limit_flag(LIMIT_INODES));
 }
 

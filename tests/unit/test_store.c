@@ -246,7 +246,7 @@ static void what_is_no_task_is_refused(void **state)
         assert_int_equal(put_task(store, ids[i], NULL, NULL), -EINVAL);
         assert_int_equal(put_task(store, TASK_A, ids[i], NULL), -EINVAL);
         assert_int_equal(store_task_state(store, ids[i], TASK_DONE, NULL, NULL), -EINVAL);
-        assert_int_equal(store_task_remove(store, ids[i], NULL), -EINVAL);
+        assert_int_equal(store_task_forget(store, ids[i], NULL), -EINVAL);
         assert_int_equal(store_task_lock(store, ids[i], &fd, NULL), -EINVAL);
         assert_int_equal(put_effect(store, ids[i], "x", "", 0, NULL), -EINVAL);
     }
@@ -271,8 +271,8 @@ static void a_removed_task_takes_its_effects_along(void **state)
     assert_int_equal(put_task(store, TASK_B, TASK_A, NULL), 0);
     assert_int_equal(put_effect(store, TASK_A, "x", "1", 1, NULL), 0);
     assert_int_equal(put_effect(store, TASK_B, "x", "2", 1, NULL), 0);
-    assert_int_equal(store_task_remove(store, TASK_A, NULL), 0);
-    assert_int_equal(store_task_remove(store, TASK_A, NULL), -ENOENT);
+    assert_int_equal(store_task_forget(store, TASK_A, NULL), 0);
+    assert_int_equal(store_task_forget(store, TASK_A, NULL), -ENOENT);
     assert_int_equal(store_task_get(store, TASK_A, &got, NULL), -ENOENT);
     assert_int_equal(store_effect_get(store, TASK_A, "x", &effect, NULL), 0);
     assert_int_equal(store_effect_get(store, TASK_B, "x", &effect, NULL), 1);
@@ -619,7 +619,6 @@ static void a_lock_goes_with_its_process(void **state)
     store = open_store(place);
     assert_int_equal(store_task_lock(store, TASK_A, &fd, &err), -EBUSY);
     assert_non_null(strstr(err.msg, TASK_A));
-    assert_int_equal(store_task_remove(store, TASK_A, NULL), -EBUSY);
     assert_true(store_task_is_locked(store, TASK_A));
     assert_false(store_task_is_locked(store, TASK_B));
     assert_int_equal(store_task_lock(store, TASK_B, &fd, NULL), 0);
@@ -635,7 +634,7 @@ static void a_lock_goes_with_its_process(void **state)
     store_task_unlock(store, TASK_A, &fd);
     assert_int_equal(fd, -1);
     assert_false(place_has(place, "state/locks/" TASK_A));
-    assert_int_equal(store_task_remove(store, TASK_A, NULL), 0);
+    assert_int_equal(store_task_forget(store, TASK_A, NULL), 0);
     store_close(&store);
     (void)munmap(shared, sizeof(*shared));
 }
