@@ -32,15 +32,19 @@ void act_dentries(void)
     }
 }
 
-/* Of names that are not there the kernel keeps a note, unless the file system is one of memory. */
+/* Of names that are not there the kernel keeps a note, unless the file system is one of memory.
+ * Notes of a disk's outlive the box: each time other names. */
 void act_negative(void)
 {
+    struct timespec now;
     long n = 0;
 
+    (void)clock_gettime(CLOCK_REALTIME, &now);
     for (; n < 200000; n++) {
         char name[256];
 
-        (void)snprintf(name, sizeof(name), "/usr/lib/%0200ld", n);
+        (void)snprintf(name, sizeof(name), "/usr/lib/%0160ld-%ld-%ld", n, (long)now.tv_sec,
+                       (long)now.tv_nsec);
         (void)access(name, F_OK);
     }
     refused(n);
