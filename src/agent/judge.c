@@ -48,14 +48,6 @@ static const struct judge_kind *kind_of(const struct judge_spec *spec)
 
 /* ---- tests ---------------------------------------------------------------------------------- */
 
-static bool was_withdrawn(const struct judge_tests *tests, const char *id)
-{
-    for (size_t i = 0; i < tests->n; i++)
-        if (strcmp(tests->items[i].id, id) == 0)
-            return tests->items[i].is_withdrawn;
-    return false;
-}
-
 static int check_found(const struct judge_found *found, size_t n, struct gb_err *err)
 {
     if (n == 0)
@@ -102,7 +94,7 @@ int judge_items(struct judge_tests *tests, const struct judge_found *found, size
             return gb_no_memory(err);
         }
         items[i].class = found[i].class;
-        items[i].is_withdrawn = was_withdrawn(tests, found[i].id);
+        items[i].is_withdrawn = judge_was_withdrawn(tests, found[i].id);
         items[i].origin = found[i].is_given    ? ORIGIN_GIVEN
                           : ++derived % 3 == 0 ? ORIGIN_HELD_BACK
                                                : ORIGIN_DERIVED;

@@ -235,6 +235,10 @@ const char *test_result_name(enum test_result result);
 
 /* The row of a test; NULL when it has none: it was withdrawn, or nothing was run. */
 const struct judge_row *judge_report_row(const struct judge_report *report, const char *id);
+
+/* The test of that id; NULL: there is none.  Was it withdrawn? */
+const struct judge_test *judge_test_of(const struct judge_tests *tests, const char *id);
+bool judge_was_withdrawn(const struct judge_tests *tests, const char *id);
 /* How many tests count, and have passed. */
 size_t judge_report_count(const struct judge_report *report, size_t *ret_passed);
 

@@ -210,14 +210,6 @@ static void changed_clear(const struct mutation *m, struct agent_files *changed)
 
 /* ---- a library ------------------------------------------------------------------------------ */
 
-static const struct judge_test *test_of(const struct judge_tests *tests, const char *id)
-{
-    for (size_t i = 0; i < tests->n; i++)
-        if (strcmp(tests->items[i].id, id) == 0)
-            return &tests->items[i];
-    return NULL;
-}
-
 static void put_ids(const struct judge_tests *tests, struct buf *ret)
 {
     for (size_t i = 0; i < tests->n; i++)
@@ -253,7 +245,7 @@ static int measure_library(struct mutation *m, struct gb_err *err)
     for (size_t i = 0; r == 0 && i < verdicts.n_results; i++) {
         const struct guest_result *result = &verdicts.results[i];
 
-        if (result->outcome != GUEST_PASSED || !test_of(m->spec->tests, result->id))
+        if (result->outcome != GUEST_PASSED || !judge_test_of(m->spec->tests, result->id))
             continue;
         (void)buf_printf(&m->ids, "%s\n", result->id);
         m->n_ids++;
@@ -305,7 +297,7 @@ static int meet_library(struct mutation *m, const struct agent_files *code, enum
 static void measure_case(void *user, size_t i)
 {
     struct mutation *m = user;
-    const struct judge_test *test = test_of(m->spec->tests, m->cases.items[i].name);
+    const struct judge_test *test = judge_test_of(m->spec->tests, m->cases.items[i].name);
     struct judge_row row = { 0 };
     struct gb_err err = { 0 };
     int r;

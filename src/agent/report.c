@@ -248,6 +248,21 @@ int judge_report_parse(const char *json, size_t len, struct judge_report *ret, s
     return told(in.r, "a report", err);
 }
 
+const struct judge_test *judge_test_of(const struct judge_tests *tests, const char *id)
+{
+    for (size_t i = 0; i < tests->n; i++)
+        if (strcmp(tests->items[i].id, id) == 0)
+            return &tests->items[i];
+    return NULL;
+}
+
+bool judge_was_withdrawn(const struct judge_tests *tests, const char *id)
+{
+    const struct judge_test *test = judge_test_of(tests, id);
+
+    return test && test->is_withdrawn;
+}
+
 const struct judge_row *judge_report_row(const struct judge_report *report, const char *id)
 {
     for (size_t i = 0; i < report->n_rows; i++)

@@ -122,20 +122,12 @@ int tryout(struct task *task, const char *name, const struct agent_files *code,
 
 /* ---- what was built ------------------------------------------------------------------------- */
 
-static bool is_withdrawn(const struct judge_tests *tests, const char *name)
-{
-    for (size_t i = 0; i < tests->n; i++)
-        if (strcmp(tests->items[i].id, name) == 0)
-            return tests->items[i].is_withdrawn;
-    return false;
-}
-
 static const struct program_case *usual(const struct program_cases *cases,
                                         const struct judge_tests *tests)
 {
     for (size_t i = 0; i < cases->n; i++)
         if (cases->items[i].class == CLASS_NORMAL && !cases->items[i].files[0] &&
-            !is_withdrawn(tests, cases->items[i].name))
+            !judge_was_withdrawn(tests, cases->items[i].name))
             return &cases->items[i];
     return NULL;
 }
