@@ -16,8 +16,17 @@
 
 #define BODY_MAX (256 << 10)
 
-int volume_create(struct engine *engine, const char *name, const char *const *labels,
-                  struct gb_err *err)
+static void put_pairs(struct json_writer *w, const char *name, const char *const *pairs)
+{
+    json_object_begin(w, name);
+    for (; pairs && pairs[0] && pairs[1]; pairs += 2)
+        json_put_str(w, pairs[0], pairs[1]);
+    json_object_end(w);
+}
+
+/* options: of the engine's own driver, as pairs; may be NULL. */
+static int create(struct engine *engine, const char *name, const char *const *options,
+                  const char *const *labels, struct gb_err *err)
 {
     cleanup_target struct target target = { 0 };
     cleanup_buf struct buf body = BUF_INIT(BODY_MAX);
@@ -28,14 +37,27 @@ int volume_create(struct engine *engine, const char *name, const char *const *la
     json_writer_init(&w, &body, false);
     json_object_begin(&w, NULL);
     json_put_str(&w, "Name", name);
-    json_object_begin(&w, "Labels");
-    for (; labels && labels[0] && labels[1]; labels += 2)
-        json_put_str(&w, labels[0], labels[1]);
-    json_object_end(&w);
+    if (options)
+        put_pairs(&w, "DriverOpts", options);
+    put_pairs(&w, "Labels", labels);
     json_object_end(&w);
     if (r == 0 && json_writer_end(&w) < 0)
         r = gb_fail(err, -EMSGSIZE, GB_BLAME_CALLER, "the description of a volume is too long");
     return r < 0 ? r : engine_call(engine, &call, NULL, err);
+}
+
+int volume_create(struct engine *engine, const char *name, const char *const *labels,
+                  struct gb_err *err)
+{
+    return create(engine, name, NULL, labels, err);
+}
+
+int volume_create_tmpfs(struct engine *engine, const char *name, const char *mount_options,
+                        const char *const *labels, struct gb_err *err)
+{
+    const char *const options[] = { "type", "tmpfs", "device", "tmpfs", "o", mount_options, NULL };
+
+    return create(engine, name, options, labels, err);
 }
 
 int volume_labels(struct engine *engine, const char *name, char ***ret, struct gb_err *err)

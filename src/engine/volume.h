@@ -9,6 +9,11 @@ struct gb_err;
 int volume_create(struct engine *engine, const char *name, const char *const *labels,
                   struct gb_err *err);
 
+/* One in memory: empty again when no container has it any more.  mount_options: as mount(8) takes
+ * them. */
+int volume_create_tmpfs(struct engine *engine, const char *name, const char *mount_options,
+                        const char *const *labels, struct gb_err *err);
+
 /* Its labels (key, value, …, NULL), the caller's to free by volume_labels_free(); -ENOENT. */
 int volume_labels(struct engine *engine, const char *name, char ***ret, struct gb_err *err);
 void volume_labels_free(char ***labels);
