@@ -37,6 +37,14 @@ static const char *lack_of(const struct engine_info *info)
     return NULL;
 }
 
+/* How boxes can be made on an engine that lacks nothing (box/docker/podman.c). */
+static const char *way_of(const struct engine *engine, const struct engine_info *info)
+{
+    return engine_is_podman(engine) && strcmp(info->cgroup_version, "2") != 0
+               ? "boxes can be made (--backend docker --allow-missing cgroup_ns)"
+               : "boxes can be made (--backend docker)";
+}
+
 /* An engine that does not say is one that has it not. */
 static void look_for_image(struct doctor_host *host, struct engine *engine, const char *image)
 {
@@ -72,12 +80,13 @@ static int look(struct doctor_host *host, const struct box_engine *wish, const c
     if (r < 0)
         return r;
     host->has_docker = true;
-    lack = engine_is_podman(engine) ? "it takes no system call profile from a client; images only"
-                                    : lack_of(&info);
+    lack = engine_is_podman(engine) && !endpoint.socket[0]
+               ? "it reads system call profiles from files of its own machine; images only"
+               : lack_of(&info);
     host->can_docker = !lack;
     (void)snprintf(host->docker, sizeof(host->docker), "%s %.40s at %.120s: %s",
                    engine_is_podman(engine) ? "Podman" : "Docker", info.version, endpoint.shown,
-                   lack ? lack : "boxes can be made (--backend docker)");
+                   lack ? lack : way_of(engine, &info));
     if (!lack)
         look_for_image(host, engine, image);
     return 0;

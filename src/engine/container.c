@@ -104,6 +104,9 @@ int container_remove(struct engine *engine, const char *id, struct gb_err *err)
     target_add_flag(&target, "force", true);
     target_add_flag(&target, "v", true);
     r = act(engine, "DELETE", &target, &why);
+    /* Podman was about to kill it when it ended: there is nothing left to kill. */
+    if (r == -EBUSY && strstr(why.msg, "state improper"))
+        r = act(engine, "DELETE", &target, &why);
     if (r == -ENOENT || (r == -EBUSY && strstr(why.msg, "already in progress")))
         return 0;
     if (r < 0 && err)

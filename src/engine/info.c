@@ -16,6 +16,7 @@ static int read_info(const struct json_value *json, struct engine_info *ret, str
         return engine_garbled("facts", err);
     read_line(json_get(json, "ServerVersion"), ret->version, sizeof(ret->version));
     read_line(json_get(json, "OSType"), ret->os, sizeof(ret->os));
+    read_line(json_get(json, "CgroupVersion"), ret->cgroup_version, sizeof(ret->cgroup_version));
     (void)json_bool(json_get(json, "MemoryLimit"), &ret->has_memory_limit);
     (void)json_bool(json_get(json, "SwapLimit"), &ret->has_swap_limit);
     (void)json_bool(json_get(json, "PidsLimit"), &ret->has_pids_limit);

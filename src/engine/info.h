@@ -13,8 +13,9 @@ struct gb_err;
 struct engine_info {
     char version[64];
     char os[32];
-    char **runtimes;       /* their names */
-    bool has_memory_limit; /* its kernel can */
+    char cgroup_version[8]; /* "1", "2" */
+    char **runtimes;        /* their names */
+    bool has_memory_limit;  /* its kernel can */
     bool has_swap_limit;
     bool has_pids_limit;
     bool has_cpu_limit;

@@ -25,6 +25,9 @@
 
 #define PLAN_TEXT_MAX (1024 * 1024UL)
 
+/* Podman forgets a container before it has removed its groups. */
+#define PODMAN_REMOVES_MS 3000
+
 /* ---- scope ---------------------------------------------------------------------------------- */
 
 /* The value behind "key=" in a line of a printed plan. */
@@ -38,14 +41,16 @@ static void word_after(const char *line, const char *key, char *ret, size_t size
     (void)snprintf(ret, size, "%.*s", (int)strcspn(at, " \"\n"), at);
 }
 
-/* All groups below the engine's, whatever their names. */
-static void engine_scope(const char *group, struct ledger_scope *ret)
+/* Groups below the engine's whose names begin so; an engine may have others of its own there. */
+static void engine_scope(const char *group, const char *tag, struct ledger_scope *ret)
 {
     DIR *dir = opendir("/sys/fs/cgroup");
     const struct dirent *entry;
 
     assert_non_null(dir);
-    (void)snprintf(ret->process_tag, sizeof(ret->process_tag), "/%s/", group);
+    (void)snprintf(ret->tag, sizeof(ret->tag), "%s", tag);
+    ret->patience_ms = *tag ? PODMAN_REMOVES_MS : 0;
+    (void)snprintf(ret->process_tag, sizeof(ret->process_tag), "/%s/%s", group, tag);
     while ((entry = readdir(dir)) != NULL) {
         char *tree = ret->trees[ret->n_trees];
 
@@ -78,10 +83,11 @@ static void native_scope(const struct box_spec *spec, struct ledger_scope *ret)
 void ledger_scope(const struct box_spec *spec, struct ledger_scope *ret)
 {
     const char *group = getenv("CONFORM_GROUP");
+    const char *tag = getenv("CONFORM_TAG");
 
     *ret = (struct ledger_scope){ .n_trees = 0 };
     if (strcmp(spec->backend, box_docker.name) == 0)
-        engine_scope(group ? group : "docker", ret);
+        engine_scope(group ? group : "docker", tag ? tag : "", ret);
     else
         native_scope(spec, ret);
 }
@@ -164,29 +170,40 @@ void ledger_take(const struct ledger_scope *scope, struct ledger *ret)
     ret->mounts = count_bytes("/proc/self/mountinfo", '\n');
 }
 
+static bool settles_in(const struct ledger_scope *scope, const struct ledger *before, unsigned ms,
+                       struct ledger *ret)
+{
+    uint64_t deadline_ns = clock_after_ms(ms);
+
+    for (;;) {
+        ledger_take(scope, ret);
+        if (memcmp(ret, before, sizeof(*ret)) == 0)
+            return true;
+        if (clock_poll_ms(deadline_ns) == 0)
+            return false;
+        (void)poll(NULL, 0, 5);
+    }
+}
+
+bool ledger_settles(const struct ledger_scope *scope, const struct ledger *before,
+                    struct ledger *ret)
+{
+    return settles_in(scope, before, scope->patience_ms, ret);
+}
+
 void ledger_expect(const struct ledger_scope *scope, const struct ledger *before)
+{
+    ledger_await(scope, before, scope->patience_ms);
+}
+
+void ledger_await(const struct ledger_scope *scope, const struct ledger *before, unsigned ms)
 {
     struct ledger now;
 
-    ledger_take(scope, &now);
-    if (memcmp(&now, before, sizeof(now)) == 0)
+    if (settles_in(scope, before, ms, &now))
         return;
     fail_msg("left behind: groups %u → %u, processes %u → %u, children %u → %u, "
              "descriptors %u → %u, mounts %u → %u",
              before->groups, now.groups, before->processes, now.processes, before->children,
              now.children, before->fds, now.fds, before->mounts, now.mounts);
-}
-
-void ledger_await(const struct ledger_scope *scope, const struct ledger *before, unsigned ms)
-{
-    uint64_t deadline_ns = clock_after_ms(ms);
-    struct ledger now;
-
-    do {
-        ledger_take(scope, &now);
-        if (memcmp(&now, before, sizeof(now)) == 0)
-            return;
-        (void)poll(NULL, 0, 5);
-    } while (clock_now_ns() < deadline_ns);
-    ledger_expect(scope, before);
 }

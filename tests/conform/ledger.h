@@ -8,6 +8,7 @@
 #pragma once
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 struct box_spec;
@@ -18,6 +19,7 @@ struct box_spec;
 struct ledger_scope {
     char tag[64];         /* "": any name */
     char process_tag[64]; /* in a process's list of groups */
+    unsigned patience_ms; /* for ends that the engine says are over a moment before they are */
     size_t n_trees;
     char trees[LEDGER_TREES_MAX][PATH_MAX];
 };
@@ -34,6 +36,10 @@ struct ledger {
 void ledger_scope(const struct box_spec *spec, struct ledger_scope *ret);
 
 void ledger_take(const struct ledger_scope *scope, struct ledger *ret);
+
+/* Are all counts as before, within the scope's patience?  What they are in *ret. */
+bool ledger_settles(const struct ledger_scope *scope, const struct ledger *before,
+                    struct ledger *ret);
 
 /* Fails the test, naming what differs, unless all counts are as before. */
 void ledger_expect(const struct ledger_scope *scope, const struct ledger *before);

@@ -2,8 +2,9 @@
 /* conform/trial.h - one test of the suite: a backend, a run directory of its own, a box.
  *
  * Every test of the suite runs once for each backend that this machine can use; CONFORM_BACKEND in
- * the environment picks one, CONFORM_ENGINE, CONFORM_IMAGE and CONFORM_GROUP (the parent of its
- * containers' groups) tell of an engine.  It gets a struct
+ * the environment picks one, CONFORM_ENGINE, CONFORM_IMAGE, CONFORM_GROUP (the parent of its
+ * containers' groups), CONFORM_TAG (how their names begin) and CONFORM_LACKS (walls that it cannot
+ * build here) tell of an engine.  It gets a struct
  * trial that is ready to open a box, and leaves nothing: what is open is closed behind it, and the
  * ledger is compared.  Tests are cmocka's; the state is the trial.
  */

@@ -13,14 +13,17 @@ IMAGE = "busybox:test"
 class Docker:
     """An engine with an image, and `glovebox exec` on it."""
 
-    def __init__(self, engine, group):
+    def __init__(self, engine, group, image=IMAGE, tag="", lacks=""):
         self.engine = engine
         self.group = group
-        self.image = IMAGE
+        self.tag = tag  # how the names of the containers' own groups begin, in that one
+        self.image = image
+        self.lacks = lacks  # a wall that the operator does without
 
     @property
     def environment(self):
-        return {"DOCKER_HOST": self.engine.host}
+        allowed = {"GLOVEBOX_ALLOW_MISSING": self.lacks} if self.lacks else {}
+        return {"DOCKER_HOST": self.engine.host, **allowed}
 
     def words(self, script=None, **request):
         """The words of a run of a shell script."""
@@ -43,13 +46,24 @@ class Docker:
     def containers(self):
         return self.engine.containers()
 
+    @property
+    def is_podman(self):
+        return self.engine.kind == "podman"
+
     def volumes(self):
         found = self.engine.get("/volumes")["Volumes"] or []
         return sorted(volume["Name"] for volume in found)
 
+    def drop_places(self):
+        """Places of boxes whose run directory is gone: nobody would come to sweep them (Podman only)."""
+        for name in self.volumes():
+            if name.startswith("glovebox-place-"):
+                assert host.until(lambda at=f"/volumes/{name}": self.engine.ask("DELETE", at)[0] in (204, 404),
+                                  within=10), name
+
     def processes(self):
         """Living processes of its containers."""
-        mark = f"/{self.group}/"
+        mark = f"/{self.group}/{self.tag}"
         return [process for process in host.processes()
                 if any(path.startswith(mark) for path in process.groups.values())
                 and process.state not in "ZX"]
@@ -59,6 +73,9 @@ class Docker:
 
 
 def private(engine, prefix="gbengine-"):
+    if engine.kind == "podman":
+        return Docker(engine, engines.PODMAN_GROUP, engine.import_busybox(), engines.PODMAN_TAG,
+                      engines.PODMAN_LACKS)
     docker = Docker(engine, f"{prefix}{os.getpid()}")
     engine.import_busybox(IMAGE)
     return docker
@@ -66,7 +83,7 @@ def private(engine, prefix="gbengine-"):
 
 @pytest.fixture(scope="session")
 def shared_engine():
-    with engines.docker() as engine:
+    with engines.under_test() as engine:
         yield private(engine)
 
 
@@ -81,7 +98,7 @@ def docker(shared_engine):
 @pytest.fixture
 def own_engine():
     """One for a test that mistreats it."""
-    with engines.docker() as engine:
+    with engines.under_test() as engine:
         yield private(engine)
 
 

@@ -55,13 +55,16 @@ def run_program(docker, place):
             "CONFORM_ENGINE": docker.engine.host,
             "CONFORM_IMAGE": docker.image,
             "CONFORM_GROUP": docker.group,
+            "CONFORM_TAG": docker.tag,
+            "CONFORM_LACKS": docker.lacks,
         }
         return subprocess.run(
             [build / "tests" / "conform" / name], env=environment, cwd=place.cwd,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             timeout=300, check=False)
 
-    return run
+    yield run
+    docker.drop_places()
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

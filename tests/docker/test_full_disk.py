@@ -10,6 +10,8 @@ from lib import box, engines, host, kept, place as places, registry
 
 BUILT = "agent-env:full"
 
+pytestmark = pytest.mark.docker_only
+
 
 class Small:
     """An engine with little room, and a registry beside it that has some."""

@@ -60,10 +60,14 @@ def test_what_is_not_listed_is_refused(run, serve):
     assert {entry[3] for entry in decisions(done)} == {"not a public address"}
 
 
-def test_there_is_no_device_but_loopback(run):
+def test_there_is_no_device_but_loopback(run, docker):
     done = run("full", "tail -n +3 /proc/net/dev | cut -d: -f1; cat /etc/resolv.conf | grep -v '^#'; ping -c 1 -W 5 192.0.2.1 2>&1 | tail -1")
     words = done.stdout.split()
-    assert words[0] == "lo" and "127.0.0.1" in words and words.count("nameserver") == 1, done
+    assert words[0] == "lo", done
+    if docker.is_podman:  # no file at all: this address is what the C library falls back on
+        assert "nameserver" not in words, done
+    else:
+        assert "127.0.0.1" in words and words.count("nameserver") == 1, done
 
 
 def test_a_run_has_none_of_what_the_rules_were_made_with(run):
@@ -119,7 +123,8 @@ def test_containers_without_rules_have_none_of_it(docker):
         process.communicate(timeout=30)
     assert not any("NET_" in cap for cap in asked["CapAdd"]), asked["CapAdd"]
     [profile] = [option for option in asked["SecurityOpt"] if option.startswith("seccomp=")]
-    rules = json.loads(profile.removeprefix("seccomp="))["syscalls"]
+    profile = profile.removeprefix("seccomp=")
+    rules = json.loads(host.read(profile) if docker.is_podman else profile)["syscalls"]
     netlink = [rule["args"] for rule in rules if rule["names"] == ["socket"] and len(rule.get("args", [])) == 2]
     assert [[arg["op"] for arg in args] for args in netlink] == [["SCMP_CMP_MASKED_EQ", "SCMP_CMP_GE"]], netlink
 
@@ -223,6 +228,7 @@ def strict(make_docker, tmp_path):
         yield make_docker(engine)
 
 
+@pytest.mark.docker_only
 def test_without_net_admin_the_proxy_remains(run, serve, strict):
     server = serve(page)
     done = run("one.test,127.0.0.1", f"env | grep -c _PROXY; wget -q -O - http://one.test:{server.port}/", at=strict)

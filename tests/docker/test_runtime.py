@@ -6,6 +6,8 @@ import pytest
 
 from lib import box, engines, host, testbed
 
+pytestmark = pytest.mark.docker_only  # test_podman.py has the other
+
 
 def run(docker, runtime):
     return box.run_words([*docker.words("echo up", as_json=False)[:2], "--runtime", runtime,

@@ -44,6 +44,8 @@ def test_L15_a_killed_client_leaves_no_container(docker):
                                    if item["State"] != "created"], within=GONE_WITHIN)
     assert docker.run("true").exit_code == 0
     assert host.until(docker.is_clean, within=5), docker.containers()
+    # Podman removes what has ended a moment later, and what it held is the next one's to sweep.
+    assert not docker.is_podman or docker.run("true").exit_code == 0
     assert len(docker.volumes()) == 2, docker.volumes()
 
 
@@ -351,18 +353,7 @@ def test_doctor_does_not_mind_native_walls_where_boxes_are_containers(docker):
 def test_doctor_says_whether_boxes_can_be_made_on_the_engine(docker):
     told = doctor(**docker.environment)["docker"]
     assert told["reachable"] is True and told["ok"] is True, told
-    assert "Docker" in told["detail"] and "boxes can be made" in told["detail"], told
+    assert ("Podman" if docker.is_podman else "Docker") in told["detail"] and "boxes can be made" in told["detail"], told
     told = doctor(DOCKER_HOST="unix:///nowhere/engine.sock")["docker"]
     assert told["reachable"] is False and told["ok"] is False, told
     assert "no engine is running" in told["detail"], told
-
-
-def test_podman_is_refused_by_the_wall_that_it_cannot_have():
-    with engines.podman() as engine:
-        image = engine.import_busybox()
-        environment = {"DOCKER_HOST": engine.host}
-        done = box.run_words(box.command("true", language="sh", backend="docker", image=image,
-                                         as_json=False), host_env=environment)
-        assert done.returncode == 125 and b"the wall 'seccomp'" in done.err, done
-        assert b"remedy: use a Docker Engine" in done.err and engine.containers() == []
-        assert doctor(**environment)["docker"]["ok"] is False

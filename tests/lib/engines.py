@@ -27,6 +27,11 @@ from lib import host, testbed
 START_WITHIN = 60
 DOCKERD = "/usr/sbin/dockerd"
 PODMAN = "/usr/bin/podman"
+# Where its containers' groups are, and how their names begin; its monitors have one there, too.
+PODMAN_GROUP = "libpod_parent"
+PODMAN_TAG = "libpod-"
+# A wall that its containers have only where all groups are v2's.
+PODMAN_LACKS = "" if os.path.exists("/sys/fs/cgroup/cgroup.controllers") else "cgroup_ns"
 BUSYBOX = "/bin/busybox"
 
 # The mounts of the machine stay visible but what is mounted below stays here; /run and docker's
@@ -247,7 +252,7 @@ def _running(kind, program, command, groups, environment=None, settle=lambda eng
             engine.process = subprocess.Popen(
                 [*APART, "sh", "-c", SETTLE + settle(engine) + 'exec "$@"', "sh",
                  "/usr/bin/python3", "-IS", "-c", INIT, program, *command(engine)],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=base,
                 env={**os.environ, **(environment(engine) if environment else {})})
         ready = host.until(lambda: engine.answers() or engine.process.poll() is not None,
                            START_WITHIN, step=0.05)
@@ -312,4 +317,9 @@ def podman():
         return {"CONTAINERS_CONF": str(engine.base / "containers.conf"),
                 "TMPDIR": str(engine.base)}
 
-    return _running("podman", PODMAN, command, ["libpod_parent"], environment)
+    return _running("podman", PODMAN, command, [PODMAN_GROUP], environment)
+
+
+def under_test():
+    """The engine that boxes are tried on: a Docker, or with GLOVEBOX_DOCKER=podman a Podman."""
+    return podman() if os.environ.get("GLOVEBOX_DOCKER") == "podman" else docker()

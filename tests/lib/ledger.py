@@ -17,6 +17,7 @@ import contextlib
 import gc
 import glob
 import os
+import re
 import stat
 
 from lib import host
@@ -69,7 +70,7 @@ def mounts():
 
 def run_directory():
     """What lies in the run directory.  Slot files stay, but a lock that nobody holds owns nothing
-    and has an empty record: its first line is empty."""
+    and has an empty record: its first line is empty.  So do the profiles for Podman, two at most."""
     base = os.environ.get("GLOVEBOX_RUN_DIR")
     if not base:
         return []
@@ -84,11 +85,11 @@ def run_directory():
             except FileNotFoundError:
                 continue
             is_slot = stat.S_ISREG(info.st_mode) and folder == os.path.join(base, "slots")
-            if not is_slot:
+            if not is_slot and not re.fullmatch(r"seccomp-[0-9a-f]{32}\.json", name):
                 found.append(path)
-            elif info.st_ino in locked:
+            elif is_slot and info.st_ino in locked:
                 found.append(path + " (locked)")
-            elif host.read(path).split("\n")[0]:
+            elif is_slot and host.read(path).split("\n")[0]:
                 found.append(path + " (has a record)")
     return found
 

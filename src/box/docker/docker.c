@@ -42,6 +42,7 @@ struct docker {
     struct attach *attach;
     struct docker_beat beat;
     char id[CONTAINER_ID_SIZE];
+    struct docker_places places;
     struct docker_groups groups;
     struct msg_counts before;
     bool has_run;
@@ -63,19 +64,6 @@ static int engine_for(const struct box_spec *spec, struct engine **ret, struct g
     int r = endpoint_find(&spec->engine->hints, &endpoint, err);
 
     return r < 0 ? r : engine_open(&options, ret, err);
-}
-
-/* Podman reads profiles from files of its own machine: the outer filter cannot be sent. */
-static int check_engine(const struct engine *engine, const struct box_spec *spec,
-                        struct gb_err *err)
-{
-    if (!engine_is_podman(engine))
-        return 0;
-    if (spec->ret_broken)
-        *spec->ret_broken = WALL_SECCOMP;
-    return gb_fail(err, -ENOTSUP, GB_BLAME_HOST,
-                   "the wall 'seccomp' cannot be built: Podman takes no system call profile from a "
-                   "client" GB_REMEDY "use a Docker Engine, or --backend native");
 }
 
 static int check_spec(const struct box_spec *spec, struct gb_err *err)
@@ -206,14 +194,16 @@ static int explain_runtime(struct docker *docker, const struct box_spec *spec, i
 
 /* -ESTALE: somebody removed a layer between its look-up and its use; nothing is left of the try. */
 static int try_create(struct docker *docker, const struct box_spec *spec,
-                      const struct docker_glove *glove, struct gb_err *err)
+                      const struct docker_glove *glove, const struct docker_profile *profile,
+                      struct gb_err *err)
 {
     struct docker_layers layers;
     struct gb_err ignored = { 0 };
     int r = docker_layers_find(docker->engine, spec, &layers, err);
 
     if (r == 0)
-        r = docker_create(docker->engine, spec, glove, &layers, docker->id, &docker->missing, err);
+        r = docker_create(docker->engine, spec, glove, &layers, profile, &docker->places,
+                          docker->id, &docker->missing, err);
     if (r < 0)
         return explain_runtime(docker, spec, r, err);
     r = docker_layers_check(docker->engine, &layers, err);
@@ -227,14 +217,15 @@ static int try_create(struct docker *docker, const struct box_spec *spec,
 
 /* What a prune has removed is filled once more. */
 static int create(struct docker *docker, const struct box_spec *spec,
-                  const struct docker_glove *glove, struct gb_err *err)
+                  const struct docker_glove *glove, const struct docker_profile *profile,
+                  struct gb_err *err)
 {
     int r = -ESTALE;
 
     for (unsigned i = 0; r == -ESTALE && i < CREATE_TRIES; i++) {
         if (err)
             *err = (struct gb_err){ 0 };
-        r = try_create(docker, spec, glove, err);
+        r = try_create(docker, spec, glove, profile, err);
     }
     return r;
 }
@@ -243,14 +234,22 @@ static int start_container(struct docker *docker, const struct box_spec *spec, i
                            struct gb_err *err)
 {
     struct docker_glove glove;
+    struct docker_profile profile;
     struct attach_beat beat;
-    int r = docker_glove_find(docker->engine, spec, &glove, err);
+    wall_set lacking = 0;
+    int r = docker_podman_check(docker->engine, spec, &lacking, err);
 
     docker_beat_init(&docker->beat, &beat);
     if (r == 0)
-        r = create(docker, spec, &glove, err);
-    else
-        r = explain_runtime(docker, spec, r, err);
+        r = docker_profile_make(docker->engine, spec, &profile, err);
+    if (r == 0)
+        r = docker_glove_find(docker->engine, spec, &glove, err);
+    if (r < 0)
+        return explain_runtime(docker, spec, r, err);
+    r = docker_places_make(docker->engine, spec, &docker->places, err);
+    if (r == 0)
+        r = create(docker, spec, &glove, &profile, err);
+    docker->missing |= lacking;
     if (r == 0)
         r = check_missing(docker, spec, err);
     if (r == 0)
@@ -271,8 +270,6 @@ static int docker_start(struct box *box, const struct box_spec *spec, int *ret_l
     docker->groups = (struct docker_groups)DOCKER_GROUPS_INIT;
     if (r == 0)
         r = engine_for(spec, &docker->engine, err);
-    if (r == 0)
-        r = check_engine(docker->engine, spec, err);
     if (r == 0)
         r = start_container(docker, spec, &link_fd, err);
     if (r == 0)
@@ -353,11 +350,15 @@ static int docker_lost(struct box *box, const struct box_spec *spec, struct gb_e
 static int docker_probe(const struct box_spec *spec, struct gb_err *err)
 {
     cleanup_engine struct engine *engine = NULL;
+    struct docker_profile profile;
+    wall_set lacking;
     int r = check_spec(spec, err);
 
     if (r == 0)
         r = engine_for(spec, &engine, err);
-    return r < 0 ? r : check_engine(engine, spec, err);
+    if (r == 0)
+        r = docker_podman_check(engine, spec, &lacking, err);
+    return r < 0 ? r : docker_profile_make(engine, spec, &profile, err);
 }
 
 /* ---- runs ----------------------------------------------------------------------------------- */
@@ -542,8 +543,15 @@ static int docker_usage(struct box *box, struct box_usage *ret, struct gb_err *e
 static uint32_t docker_destroy(struct box *box)
 {
     struct docker *docker = box_state(box);
-    uint32_t survivors = is_removed(docker) ? 0 : 1; /* unknown, so not none */
+    uint32_t survivors;
 
+    if (is_askable(docker) && engine_is_podman(docker->engine)) {
+        attach_close(&docker->attach);
+        docker_podman_await_removal(docker->engine, docker->id);
+    }
+    survivors = is_removed(docker) ? 0 : 1; /* unknown, so not none */
+    if (docker->engine && !docker->is_hung)
+        docker_places_remove(docker->engine, &docker->places);
     attach_close(&docker->attach);
     engine_free(&docker->engine);
     docker_groups_close(&docker->groups);
@@ -551,13 +559,13 @@ static uint32_t docker_destroy(struct box *box)
 }
 
 /* The container's stdin ends with the connection: the glove ends, PID 1 takes everything with it,
- * and the engine removes what it was told to remove.  A glove that is lost already may have left
- * something behind. */
+ * and the engine removes what it was told to remove, which volumes are not.  A glove that is lost
+ * already may have left something behind. */
 static int docker_leave(struct box *box)
 {
     struct docker *docker = box_state(box);
 
-    if (!docker->attach || link_is_lost(box_link(box)))
+    if (!docker->attach || link_is_lost(box_link(box)) || docker->places.volumes[0][0])
         return -EPIPE;
     attach_close(&docker->attach);
     engine_free(&docker->engine);
@@ -597,8 +605,8 @@ static const char *const disks[] = { BOX_WORKSPACE, "/tmp", NULL };
 const struct box_ops box_docker = {
     .name = "docker",
     .state_size = sizeof(struct docker),
-    .can_miss =
-        NOT_OURS | 1u << WALL_LANDLOCK | 1u << WALL_MEMORY | 1u << WALL_CPU | 1u << WALL_PIDS,
+    .can_miss = NOT_OURS | 1u << WALL_CGROUP_NS | 1u << WALL_LANDLOCK | 1u << WALL_MEMORY |
+                1u << WALL_CPU | 1u << WALL_PIDS,
     .shares_ids = true,
     .is_held = true,
     .carries = true,

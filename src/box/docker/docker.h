@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -72,10 +73,69 @@ int docker_layers_prune(struct engine *engine, size_t *ret_n, struct gb_err *err
 int docker_create_filler(struct engine *engine, const struct box_spec *spec, const char *volume,
                          const char *target, char *ret_id, struct gb_err *err);
 
+/* -ENOTSUP: a Podman that would pass over something that the spec asks for.  A wall that it cannot
+ * build, and that the spec can do without, in *ret_lacking. */
+int docker_podman_check(struct engine *engine, const struct box_spec *spec, wall_set *ret_lacking,
+                        struct gb_err *err);
+
+/* Returns when the engine has removed a container whose link has ended, or does not seem to. */
+void docker_podman_await_removal(struct engine *engine, const char *id);
+
+/* Security options of a container; they may point into the struct itself. */
+struct docker_profile {
+    const char *options[4];
+    char path[PATH_MAX];
+    char masks[2048];
+};
+
+/* Paths that runs do not see, NULL-terminated; they may point into the struct itself.  Podman takes
+ * them as one text. */
+#define DOCKER_MASKS_SEPARATOR ':'
+#define DOCKER_MASKS_MAX       384
+#define DOCKER_PCI_ROOTS       271
+#define DOCKER_PCI_ROOT_SIZE   sizeof("/sys/devices/pci0000:00")
+
+struct docker_masks {
+    char roots[DOCKER_PCI_ROOTS][DOCKER_PCI_ROOT_SIZE];
+    const char *paths[DOCKER_MASKS_MAX];
+};
+
+void docker_masks_fill(struct docker_masks *ret);
+
+/* -ENOTSUP: an engine to which the profile cannot be given. */
+int docker_profile_make(const struct engine *engine, const struct box_spec *spec,
+                        struct docker_profile *ret, struct gb_err *err);
+
+#define DOCKER_PLACES_MAX    8
+#define DOCKER_PLACE_SIZE    64
+#define DOCKER_PLACE_OPTIONS 128
+
+/* The writable places of a container.  Docker makes them by the options; Podman, which takes
+ * neither owners nor a number of files there, gets each as a volume. */
+struct docker_places {
+    const char *paths[DOCKER_PLACES_MAX];
+    char options[DOCKER_PLACES_MAX][DOCKER_PLACE_OPTIONS];
+    char volumes[DOCKER_PLACES_MAX][DOCKER_PLACE_SIZE]; /* Podman's, "": not made */
+    size_t n;
+    char nothing[DOCKER_PLACE_SIZE]; /* as volumes: an empty one, to hide things behind */
+};
+
+/* What there is to be, by the spec, whose strings it borrows; volumes are made.  Those that were
+ * are docker_places_remove()'s whatever is returned. */
+int docker_places_make(struct engine *engine, const struct box_spec *spec,
+                       struct docker_places *ret, struct gb_err *err);
+
+/* The volumes, behind their container; what the engine holds longer is the sweep's. */
+void docker_places_remove(struct engine *engine, const struct docker_places *places);
+
+/* Volumes of this instance whose owner is dead and that no container has. */
+int docker_places_sweep(struct engine *engine, const char *run_dir, struct gb_err *err);
+
 /* Makes the container; it is not started.  Walls of which the engine says that it cannot build them
  * in *ret_missing. */
 int docker_create(struct engine *engine, const struct box_spec *spec,
                   const struct docker_glove *glove, const struct docker_layers *layers,
+                  const struct docker_profile *profile, const struct docker_places *places,
                   char *ret_id, wall_set *ret_missing, struct gb_err *err);
 
 /* The walls that are missing by the lines of container_create(). */
@@ -95,6 +155,9 @@ struct docker_marks {
 };
 
 void docker_marks_init(const struct box_spec *spec, struct docker_marks *ret);
+
+/* Do labels (key, value, …, NULL) say that this instance made it, in a process that is dead? */
+bool docker_is_left_behind(char *const *labels, const char *run_dir);
 
 /* Removes containers of this instance that nobody holds any more: not running and their owner is
  * dead, or long past their time.  How many in *ret_n. */

@@ -110,6 +110,24 @@ void docker_marks_init(const struct box_spec *spec, struct docker_marks *ret)
         ret->labels[N_ELEMENTS(labels) - 3] = NULL;
 }
 
+static const char *label_of(char *const *labels, const char *key)
+{
+    for (; labels && labels[0] && labels[1]; labels += 2)
+        if (strcmp(labels[0], key) == 0)
+            return labels[1];
+    return NULL;
+}
+
+bool docker_is_left_behind(char *const *labels, const char *run_dir)
+{
+    char instance[DOCKER_MARK_SIZE];
+    const char *made_by = label_of(labels, DOCKER_LABEL_INSTANCE);
+
+    name_instance(run_dir, instance);
+    return made_by && strcmp(made_by, instance) == 0 &&
+           is_owner_dead(label_of(labels, DOCKER_LABEL_OWNER));
+}
+
 /* ---- the sweep ------------------------------------------------------------------------------ */
 
 static bool is_running(const struct container_item *item)
@@ -136,7 +154,8 @@ static bool is_gone(int code)
     return code == -ETIMEDOUT || code == -ECONNREFUSED || code == -ECANCELED;
 }
 
-int docker_sweep(struct engine *engine, const char *run_dir, size_t *ret_n, struct gb_err *err)
+static int sweep_containers(struct engine *engine, const char *run_dir, size_t *ret_n,
+                            struct gb_err *err)
 {
     char instance[DOCKER_MARK_SIZE];
     char ours[sizeof(DOCKER_LABEL_INSTANCE) + DOCKER_MARK_SIZE];
@@ -165,4 +184,15 @@ int docker_sweep(struct engine *engine, const char *run_dir, size_t *ret_n, stru
         }
     }
     return r;
+}
+
+int docker_sweep(struct engine *engine, const char *run_dir, size_t *ret_n, struct gb_err *err)
+{
+    struct gb_err why = { 0 };
+    int r = sweep_containers(engine, run_dir, ret_n, err);
+    int places = is_gone(r) ? r : docker_places_sweep(engine, run_dir, &why);
+
+    if (r == 0 && places < 0)
+        *err = why;
+    return r < 0 ? r : places;
 }

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* box/docker/places.c - the writable places of a container: in memory, capped, the run's own.
+ *
+ * Docker mounts them by their options.  Podman takes neither an owner nor a number of files there,
+ * but it has volumes that are a tmpfs, with whatever mount(8) takes.  They are made before the
+ * container and removed behind it; hold nothing while no container has them; and carry its labels,
+ * so that the next start removes what a killed one left.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/id.h"
+#include "box/docker/docker.h"
+#include "engine/engine.h"
+#include "engine/volume.h"
+
+#define SMALL_BYTES  (16ULL << 20)
+#define SMALL_INODES 4096
+
+/* Options of a volume in which there is nothing and will be nothing. */
+#define NOTHING "nosuid,nodev,noexec,nr_blocks=1,nr_inodes=1,mode=0555"
+
+#define LABEL_PLACE DOCKER_LABEL_OURS ".place"
+#define ID_LETTER   'p'
+
+/* A container that is going has its volumes for a moment more. */
+#define REMOVE_MS      3000
+#define REMOVE_STEP_MS 20
+
+/* The run owns it: an engine may give it the mode that the image's directory has instead. */
+static void add(struct docker_places *places, const char *path, uint64_t bytes, uint64_t inodes,
+                const char *mode, bool is_volume)
+{
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    char *options = places->options[places->n];
+
+    /* Podman takes a size for a quota of the volume's disk; blocks it hands on to the mount. */
+    if (is_volume)
+        (void)snprintf(options, DOCKER_PLACE_OPTIONS,
+                       "nosuid,nodev,nr_blocks=%" PRIu64 ",nr_inodes=%" PRIu64
+                       ",mode=%s,uid=%u,gid=%u",
+                       (bytes + page - 1) / page, inodes, mode, BOX_UID, BOX_GID);
+    else
+        (void)snprintf(options, DOCKER_PLACE_OPTIONS,
+                       "rw,nosuid,nodev,exec,size=%" PRIu64 ",nr_inodes=%" PRIu64
+                       ",mode=%s,uid=%u,gid=%u",
+                       bytes, inodes, mode, BOX_UID, BOX_GID);
+    places->paths[places->n++] = path;
+}
+
+/* The disk limit is that of the workspace, and of /tmp once more: an engine has no way to share it.
+ * All of it is memory, which has a limit of its own. */
+static void fill(struct docker_places *places, const struct box_spec *spec, bool are_volumes)
+{
+    const struct limits *limits = &spec->limits;
+    const struct {
+        const char *path;
+        uint64_t bytes;
+        uint64_t inodes;
+        const char *mode;
+    } all[] = {
+        { BOX_WORKSPACE, limits->disk_bytes, limits->inodes, "0755" },
+        { "/tmp", limits->disk_bytes, limits->inodes, "1777" },
+        { BOX_HOME, SMALL_BYTES, SMALL_INODES, "0755" },
+        { "/var/tmp", SMALL_BYTES, SMALL_INODES, "1777" },
+        { "/run", SMALL_BYTES, SMALL_INODES, "1777" },
+    };
+
+    for (size_t i = 0; i < N_ELEMENTS(all); i++)
+        add(places, all[i].path, all[i].bytes, all[i].inodes, all[i].mode, are_volumes);
+    if (spec->workdir && strcmp(spec->workdir, BOX_WORKSPACE) != 0)
+        add(places, spec->workdir, limits->disk_bytes, limits->inodes, "0755", are_volumes);
+}
+
+static int make_volume(struct engine *engine, const char *const *labels, const char *options,
+                       char name[static DOCKER_PLACE_SIZE], struct gb_err *err)
+{
+    char id[ID_SIZE];
+    int r = id_make(ID_LETTER, id);
+
+    if (r < 0)
+        return gb_fail(err, r, GB_BLAME_HOST, "no randomness for a name");
+    (void)snprintf(name, DOCKER_PLACE_SIZE, "glovebox-place-%s", id);
+    return volume_create_tmpfs(engine, name, options, labels, err);
+}
+
+int docker_places_make(struct engine *engine, const struct box_spec *spec,
+                       struct docker_places *ret, struct gb_err *err)
+{
+    bool is_podman = engine_is_podman(engine);
+    struct docker_marks marks;
+    const char *labels[N_ELEMENTS(marks.labels) + 2] = { LABEL_PLACE, "true" };
+    int r = 0;
+
+    *ret = (struct docker_places){ 0 };
+    fill(ret, spec, is_podman);
+    if (!is_podman)
+        return 0;
+    docker_marks_init(spec, &marks);
+    memcpy(labels + 2, marks.labels, sizeof(marks.labels));
+    for (size_t i = 0; r == 0 && i < ret->n; i++)
+        r = make_volume(engine, labels, ret->options[i], ret->volumes[i], err);
+    return r < 0 ? r : make_volume(engine, labels, NOTHING, ret->nothing, err);
+}
+
+/* -EBUSY: a container has it still. */
+static void remove_volume(struct engine *engine, const char *name, uint64_t deadline)
+{
+    const struct timespec step = { .tv_nsec = REMOVE_STEP_MS * 1000000L };
+    struct gb_err ignored = { 0 };
+
+    while (*name && volume_remove(engine, name, &ignored) == -EBUSY && clock_poll_ms(deadline) > 0)
+        (void)nanosleep(&step, NULL);
+}
+
+void docker_places_remove(struct engine *engine, const struct docker_places *places)
+{
+    uint64_t deadline = clock_after_ms(REMOVE_MS);
+
+    for (size_t i = 0; i < places->n; i++)
+        remove_volume(engine, places->volumes[i], deadline);
+    remove_volume(engine, places->nothing, deadline);
+}
+
+int docker_places_sweep(struct engine *engine, const char *run_dir, struct gb_err *err)
+{
+    cleanup_with(volume_names_free) char **names = NULL;
+    int r = engine_is_podman(engine) ? volume_list(engine, LABEL_PLACE, &names, err) : 0;
+
+    for (char **name = names; r == 0 && name && *name; name++) {
+        cleanup_with(volume_labels_free) char **labels = NULL;
+        struct gb_err ignored = { 0 };
+
+        if (volume_labels(engine, *name, &labels, &ignored) == 0 &&
+            docker_is_left_behind(labels, run_dir))
+            (void)volume_remove(engine, *name, &ignored); /* in use: the next sweep's */
+    }
+    return r;
+}
