@@ -216,7 +216,7 @@ static void remove_run_dir(const char *path)
     if (dir < 0)
         return;
     remove_below(dir, "slots");
-    (void)rmdir(path);
+    remove_below(AT_FDCWD, path); /* with a profile for Podman */
 }
 
 /* Walls that boxes of an engine do without: it has the ids. */
