@@ -239,18 +239,6 @@ static int provide(struct task *task, const struct package_wishes *wishes, struc
     return packages_open(&order, ret, ret_told, err);
 }
 
-/* Is it about what was wanted, so that less may do?  An index that cannot be reached is not. */
-static bool is_about_set(const char *failure)
-{
-    static const char *const names[] = { "hash_mismatch",   "conflict",    "no_version",
-                                         "no_such_package", "needs_build", "build_failed" };
-
-    for (size_t i = 0; failure && i < N_ELEMENTS(names); i++)
-        if (strcmp(failure, names[i]) == 0)
-            return true;
-    return false;
-}
-
 /* A set on its way into the journal: {"packages", "install", "failed"}, and the set itself by kind
  * ("python": a requirements file, "node": a package.json). */
 struct installing {
@@ -296,7 +284,7 @@ static int try_set(struct installing *in, const struct package_wishes *wishes, s
         run_packages_json(told, &in->w);
     else if (!is_error)
         put_failure(in, wishes, told, &why);
-    in->is_hopeless = r < 0 && !is_about_set(told ? told->failure : NULL);
+    in->is_hopeless = r < 0 && !diagnosis_is_about_set(told ? told->failure : NULL);
     run_packages_free(told);
     if (is_error && err)
         *err = why;

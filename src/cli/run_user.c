@@ -22,6 +22,7 @@
 #include "conf/settings.h"
 #include "json/value.h"
 #include "json/writer.h"
+#include "package/diagnosis.h"
 #include "package/provide.h"
 #include "package/wish.h"
 #include "run/packages.h"
@@ -214,9 +215,10 @@ static void tell_begin(void *arg, const struct package_set *set)
     tell(arg, EVENT_INSTALLING, &names);
 }
 
-/* In the cache from now on, where the maker finds them; others see who installs. */
+/* In the cache from now on, where the maker finds them; others see who installs.  Is what failed
+ * about the set?  *ret_is_about_set. */
 static int install(struct run_user *user, const struct package_wishes *wishes,
-                   struct packages *packages, struct gb_err *err)
+                   struct packages *packages, bool *ret_is_about_set, struct gb_err *err)
 {
     const struct packages_watch watch = { .begin = tell_begin, .user = user };
     const struct box_spec box = settings_box_spec(user->settings);
@@ -230,6 +232,7 @@ static int install(struct run_user *user, const struct package_wishes *wishes,
     struct run_packages *told = NULL;
     int r = package_wishes_are_empty(wishes) ? 0 : packages_open(&order, packages, &told, err);
 
+    *ret_is_about_set = r < 0 && diagnosis_is_about_set(told ? told->failure : NULL);
     run_packages_free(told);
     return r;
 }
@@ -244,29 +247,26 @@ static void tell_left_out(const struct run_user *user, const struct gb_err *why)
     tell(user, EVENT_NOTE, &text);
 }
 
-/* What the task needs and what the box had; where both do not go together, what the task needs. */
+/* Installs what the task needs and what the box had (ret); where both do not go together, what the
+ * task needs.  An index that is away takes nothing from the box. */
 static int settle_packages(struct run_user *user, const struct package_wishes *needed,
-                           const struct package_wishes *had, struct package_wishes *ret,
-                           struct packages *packages, struct gb_err *err)
+                           struct package_wishes *ret, struct packages *packages,
+                           struct gb_err *err)
 {
     struct gb_err why = { 0 };
-    int r = package_wishes_add_others(ret, needed, err);
+    bool is_about_set;
+    int r = install(user, ret, packages, &is_about_set, &why);
 
-    if (r == 0)
-        r = package_wishes_add_others(ret, had, err);
-    if (r < 0)
-        return r;
-    r = install(user, ret, packages, &why);
-    if (r == -ECANCELED || r == -ENOMEM)
+    if (r < 0 && !is_about_set && err)
         *err = why;
-    if (r == 0 || r == -ECANCELED || r == -ENOMEM)
+    if (r == 0 || !is_about_set)
         return r;
     packages_close(packages);
     packages_init(packages);
     package_wishes_clear(ret);
     r = package_wishes_add_others(ret, needed, err);
     if (r == 0)
-        r = install(user, ret, packages, err);
+        r = install(user, ret, packages, &is_about_set, err);
     if (r == 0)
         tell_left_out(user, &why);
     return r;
@@ -394,9 +394,13 @@ static int fit(struct run_user *user, const struct user_wish *wish, struct gb_er
     if (user->kept.id[0])
         r = box_wishes(user->settings, &user->kept, &had, err);
     if (r == 0)
-        r = settle_packages(user, wish->packages, &had, &all, &packages, err);
+        r = package_wishes_add_others(&all, wish->packages, err);
+    if (r == 0)
+        r = package_wishes_add_others(&all, &had, err);
     if (r == 0)
         is_fit = is_same(&had, &all, &r) && is_fit;
+    if (r == 0 && !is_fit)
+        r = settle_packages(user, wish->packages, &all, &packages, err);
     if (r == 0 && !is_fit)
         r = renew(user, wish, &all, err);
     packages_close(&packages);

@@ -33,6 +33,17 @@ const struct package_diagnosis *diagnosis_named(const char *name)
     return NULL;
 }
 
+bool diagnosis_is_about_set(const char *name)
+{
+    static const char *const names[] = { "hash_mismatch",   "conflict",    "no_version",
+                                         "no_such_package", "needs_build", "build_failed" };
+
+    for (size_t i = 0; name && i < N_ELEMENTS(names); i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
 static bool says(const char *output, size_t len, const char *words)
 {
     return !words || !*words || (len && memmem(output, len, words, strlen(words)));

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "package/set.h"
@@ -23,3 +24,7 @@ const struct package_diagnosis *diagnosis_of(enum package_kind kind, const char 
 
 /* The one of that name; NULL. */
 const struct package_diagnosis *diagnosis_named(const char *name);
+
+/* Is it about what was wanted, so that less may do?  An index that cannot be reached is not, nor
+ * is a failure without a name (NULL). */
+bool diagnosis_is_about_set(const char *name);

@@ -167,6 +167,21 @@ def test_packages_of_earlier_tasks_that_exclude_those_of_this_one_are_left_out(u
     assert any("are left out" in event["text"] for event in done.events if event["event"] == "note")
 
 
+def test_an_index_that_is_away_takes_no_package_from_the_box(users, index):
+    agent = users(answer(USES)).installing(index)
+    assert agent.run("--user", "ada", "half of 84").document["answer"] == "42"
+    (box,) = agent.boxes()
+    agent.write(answer("import thirds\nprint(thirds.third(126))\n"))
+    assert agent.run("a third of 126").document["answer"] == "42"  # nobody's: thirds alone is in the cache
+    index.close()
+    done = agent.call("--user", "ada", "a third of 126", code=125)
+    assert "the box of ada" in done.said and "left out" not in done.said
+    # What the box has already is asked of no index.
+    agent.write(answer(USES))
+    assert agent.run("--user", "ada", "half of 84").document["answer"] == "42"
+    assert [one["id"] for one in agent.boxes()] == [box["id"]]
+
+
 def test_a_box_with_a_run_under_way_is_not_made_anew(users, index):
     agent = users(answer("print(1)\n")).installing(index)
     agent.run("--user", "ada", "one")
