@@ -15,6 +15,9 @@
 #include "base/fd.h"
 #include "egress/resolve.h"
 
+/* Longer than the C library's resolver asks all servers that a machine may have, twice. */
+#define QUIET_MS 60000
+
 /* What is to be made, and what stays open in it. */
 struct maker {
     const char *name;
@@ -74,6 +77,9 @@ int detached_start_with(const char *name, detached_body *body, void *user, const
 
     if (n > DETACHED_FDS_MAX)
         return -E2BIG;
+    r = resolve_quiet(clock_after_ms(QUIET_MS));
+    if (r < 0)
+        return r;
     if (pipe2(pair, O_CLOEXEC) < 0)
         return -errno;
     hears = pair[0];

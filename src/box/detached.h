@@ -17,7 +17,7 @@ typedef void detached_body(void *user, int told_fd, int r);
 
 /* Starts it and reads the size bytes that it tells.  The caller must have no other threads but
  * those of look-ups that were given up (egress/resolve.h), whose end is waited for.  -EPIPE: it
- * ended before it had told. */
+ * ended before it had told; -ETIMEDOUT: a look-up does not end. */
 int detached_start(const char *name, detached_body *body, void *user, void *ret_told, size_t size);
 
 /* The same with descriptors of the maker's that stay open in it, n of them. */

@@ -5,16 +5,26 @@
 #include <semaphore.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fd.h"
+#include "box/detached.h"
 #include "egress/resolve.h"
 
 #include <cmocka.h>
 
 /* In place of the C library's: a name server that answers when it is told to. */
 static sem_t may_answer;
+
+/* Or after a while by itself; then what it did is seen by whoever is forked afterwards. */
+#define SLOW_US 200000
+static atomic_bool is_slow;
+static atomic_bool has_answered;
 
 int getaddrinfo(const char *name, const char *service, const struct addrinfo *hints,
                 struct addrinfo **ret)
@@ -23,8 +33,12 @@ int getaddrinfo(const char *name, const char *service, const struct addrinfo *hi
     (void)service;
     (void)hints;
     (void)ret;
-    while (sem_wait(&may_answer) < 0)
-        ;
+    if (is_slow)
+        (void)usleep(SLOW_US);
+    else
+        while (sem_wait(&may_answer) < 0)
+            ;
+    has_answered = true;
     return EAI_NONAME;
 }
 
@@ -48,11 +62,41 @@ static void test_a_look_up_that_was_given_up_is_waited_for(void **state)
     assert_int_equal(sem_destroy(&may_answer), 0);
 }
 
+struct birth {
+    int r;
+    bool has_answered;
+};
+
+static void tell_birth(void *user, int told_fd, int r)
+{
+    const struct birth birth = { .r = r, .has_answered = has_answered };
+
+    (void)user;
+    (void)fd_write_full(told_fd, &birth, sizeof(birth));
+    _exit(0);
+}
+
+static void test_who_is_detached_is_forked_after_it(void **state)
+{
+    struct resolve *resolve = NULL;
+    struct birth birth = { .r = -1 };
+
+    (void)state;
+    is_slow = true;
+    has_answered = false;
+    assert_int_equal(resolve_begin("slow.test", &resolve), 0);
+    resolve_free(resolve);
+    assert_int_equal(detached_start("test", tell_birth, NULL, &birth, sizeof(birth)), 0);
+    assert_int_equal(birth.r, 0);
+    assert_true(birth.has_answered);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nobody_is_waited_for_where_nothing_is_looked_up),
         cmocka_unit_test(test_a_look_up_that_was_given_up_is_waited_for),
+        cmocka_unit_test(test_who_is_detached_is_forked_after_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
