@@ -469,12 +469,19 @@ static int run_installer(struct installation *in, struct gb_err *err)
 /* What an installer cannot tell by itself. */
 static int run_tell(struct installation *in, struct gb_err *err)
 {
+    const char *argv[ARGV_MAX];
     struct box_run_end end = { 0 };
-    int r = in->how->tell ? run(in, in->how->tell, in->env, &end, err) : 0;
+    size_t n;
+    int r;
 
-    if (r < 0 || !in->how->tell)
-        return r;
-    r = step_trouble(&end, err);
+    if (!in->how->tell)
+        return 0;
+    n = add_words(argv, 0, in->how->tell, true);
+    n = add_words(argv, n, in->how->guard, index_is_guarded(in->spec->index));
+    argv[n] = NULL;
+    r = run(in, argv, in->env, &end, err);
+    if (r == 0)
+        r = step_trouble(&end, err);
     return r == 0 && has_failed(&end) ? tell_failure(in, why_ended(in, &end), err) : r;
 }
 

@@ -36,11 +36,16 @@ static const char node_programs[] =
 
 /* uv reports versions and no hashes.  The index has those of all files of a version (a lock file
  * lists them), and what is installed says which of them it came in: a wheel's tags are written down
- * with it; where none fits it was built from the source.  Told in pip's form. */
+ * with it; where none fits it was built from the source.  Told in pip's form.  Names and versions
+ * are what packages say: one that is none could be any line of a requirements file. */
 static const char uv_report[] =
     "import glob, itertools, json, os, re, subprocess, sys\n"
-    "place, target = sys.argv[1:]\n"
+    "place, target, *guard = sys.argv[1:]\n"
     "found = {}\n"
+    "def checked(what, pattern, text):\n"
+    "    if not re.fullmatch(pattern, text):\n"
+    "        sys.exit(f'what was installed has a {what} that is none: {ascii(text[:100])}')\n"
+    "    return text\n"
     "for info in glob.glob(target + '/*.dist-info'):\n"
     "    with open(info + '/METADATA', encoding='utf-8', errors='replace') as file:\n"
     "        head = dict(re.findall(r'^(Name|Version): *(.*?)\\s*$', file.read(), re.M)[:2])\n"
@@ -48,12 +53,16 @@ static const char uv_report[] =
     "    if os.path.exists(info + '/WHEEL'):\n"
     "        with open(info + '/WHEEL', encoding='utf-8', errors='replace') as file:\n"
     "            tags = set(re.findall(r'^Tag: *(.*?)\\s*$', file.read(), re.M))\n"
-    "    found[head['Name'], head['Version']] = tags\n"
+    "    found[checked('name', '[A-Za-z0-9][A-Za-z0-9._-]*', head.get('Name', '')),\n"
+    "          checked('version', '[A-Za-z0-9][A-Za-z0-9._+!-]*', head.get('Version', ''))] = tags\n"
     "pins = place + '/pins.txt'\n"
     "with open(pins, 'w') as file:\n"
     "    file.writelines(f'{name}=={version}\\n' for name, version in sorted(found))\n"
     "lock = subprocess.run(['uv', 'pip', 'compile', '--quiet', '--no-deps', '--no-header',\n"
-    "                       '--python', sys.executable, '--format', 'pylock.toml', pins], stdout=subprocess.PIPE).stdout\n"
+    "                       '--python', sys.executable, '--format', 'pylock.toml', *guard, pins],\n"
+    "                      stdout=subprocess.PIPE)\n"
+    "if lock.returncode:\n"
+    "    sys.exit('uv did not tell the hashes of what it installed')\n"
     "def plain(name):\n"
     "    return re.sub('[-_.]+', '-', name).lower()\n"
     "def tags_of(file):\n"
@@ -61,7 +70,7 @@ static const char uv_report[] =
     "    return {'-'.join(tag) for tag in itertools.product(*parts)}\n"
     "hashes = {}\n"
     "tags = {plain(name): tags for (name, _), tags in found.items()}\n"
-    "for block in lock.decode(errors='replace').split('[[packages]]')[1:]:\n"
+    "for block in lock.stdout.decode(errors='replace').split('[[packages]]')[1:]:\n"
     "    name = re.search(r'^name = \"(.*)\"$', block, re.M)\n"
     "    name = plain(name[1]) if name else ''\n"
     "    for url, digest in re.findall(\n"

@@ -114,6 +114,22 @@ def test_credentials_are_used_and_seen_by_nobody(index, cache, uv):
     assert not [path for path, data in everything(cache) if SECRET.encode() in data]
 
 
+@pytest.mark.parametrize("login", [None, f"user:{SECRET}"])
+@pytest.mark.parametrize("field", ["Name", "Version"])
+def test_names_and_versions_that_are_none_reach_no_requirements(index, cache, uv, field, login):
+    """A wheel may bring what looks like another package: its name would be a line that fetches and builds."""
+    index.login = login
+    index.offer("gamma", *indexes.sdist("gamma", "2.0", "import setuptools\nsetuptools.setup(name='gamma', version='2.0')\n"))
+    said = {"Name": "gamma", "Version": "2.0"}
+    said[field] += " # more"
+    text = "".join(f"{key}: {value}\n" for key, value in said.items()).encode()
+    index.offer("alpha", *indexes.wheel("alpha", more={"alpha-1.0.data/purelib/gamma-2.0.dist-info/METADATA": text}))
+    done = run(USE, packages=["alpha"], options=uv, env=index.env(login=login))
+    assert done.install["failure"] == "failed" and done.returncode == 125, done
+    assert f"a {field.lower()} that is none" in done.install["log"], done
+    assert not any("gamma" in path for path in index.asked) and layers(cache) == []
+
+
 def test_a_proxy_and_an_index_beside_it(index, cache, uv):
     index.login = f"user:{SECRET}"
     index.add("alpha", needs=["beta"])
