@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -424,6 +425,18 @@ static int run_both(struct trial *a, struct trial *b, int stop_fd)
     return 0;
 }
 
+/* One that was ended because its partner does not listen any more was cancelled by nobody: how the
+ * partner ended tells more. */
+static void note_refused(struct trial *t)
+{
+    struct pollfd wait = { .fd = t->cancel_fd, .events = POLLIN };
+
+    if (t->end->end.kill != BOX_KILL_CANCEL || poll(&wait, 1, 0) == 1)
+        return;
+    t->end->end.kill = BOX_KILL_NONE;
+    note_verdict(t);
+}
+
 int trial_pair(const struct trial_spec *first, const struct trial_spec *second,
                struct trial_end ret[static 2], struct gb_err *err)
 {
@@ -453,6 +466,7 @@ int trial_pair(const struct trial_spec *first, const struct trial_spec *second,
             *err = a.r < 0 ? a.err : b.err;
         return a.r < 0 ? a.r : b.r;
     }
+    note_refused(&a);
     return 0;
 }
 

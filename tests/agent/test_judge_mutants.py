@@ -92,6 +92,17 @@ def test_no_mutant_is_made_or_met_after_the_deadline(place):
     assert answer["mutate"] == {"score": None, "mutants": []}
 
 
+def test_code_that_kills_its_server_cancels_nothing(place):
+    """The one that forks for each test; what the other box writes to it then, nobody takes."""
+    killer = "import os\nif os.getppid() > 1:\n    os.kill(os.getppid(), 9)\n"
+    body = CODE.replace("    if value < low:", "    import os\n    if os.getppid() > 1:\n"
+                        "        os.kill(os.getppid(), 9)\n    if value < low:")
+    for code in (killer + CODE, body):
+        answer = drive(library_contract(("clamp", "")), {"target.py": code}, "collect", "mutate",
+                       tests={"test_it.py": TESTS})
+        assert "cancelled" not in str(answer["mutate"]), answer
+
+
 def test_nothing_to_mutate_has_no_score(place):
     assert mutate("clamp = max\n", TESTS) == {"score": None, "mutants": []}
 
