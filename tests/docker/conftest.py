@@ -54,12 +54,15 @@ class Docker:
         found = self.engine.get("/volumes")["Volumes"] or []
         return sorted(volume["Name"] for volume in found)
 
+    def places(self):
+        """Volumes that are the writable places of boxes (Podman only)."""
+        return [name for name in self.volumes() if name.startswith("glovebox-place-")]
+
     def drop_places(self):
-        """Places of boxes whose run directory is gone: nobody would come to sweep them (Podman only)."""
-        for name in self.volumes():
-            if name.startswith("glovebox-place-"):
-                assert host.until(lambda at=f"/volumes/{name}": self.engine.ask("DELETE", at)[0] in (204, 404),
-                                  within=10), name
+        """Those of boxes whose run directory is gone: nobody would come to sweep them."""
+        for name in self.places():
+            assert host.until(lambda at=f"/volumes/{name}": self.engine.ask("DELETE", at)[0] in (204, 404),
+                              within=10), name
 
     def processes(self):
         """Living processes of its containers."""

@@ -62,8 +62,7 @@ static const struct container_ulimit ulimits_podman[] = {
 };
 
 #define PORTS_MAX  64
-#define MASKS_MAX  48
-#define MOUNTS_MAX (1 + DOCKER_LAYERS_MAX + DOCKER_PLACES_MAX + MASKS_MAX)
+#define MOUNTS_MAX (1 + DOCKER_LAYERS_MAX + DOCKER_PLACES_MAX + DOCKER_MASKS_MAX)
 
 static int fill_ports(struct container_port ports[static PORTS_MAX + 1],
                       const struct box_spec *spec, struct gb_err *err)
@@ -116,12 +115,12 @@ static size_t fill_mounts(struct container_mount mounts[static MOUNTS_MAX + 1],
 /* Nothing, over each path that Podman's option cannot name (box/docker/profile.c).  A place to
  * mount it on that is not there cannot be made in a file system of the kernel's; Podman's machine
  * is this one. */
-static void add_masks(struct container_mount *mounts, size_t n_max, const char *const *masked,
+static void add_masks(struct container_mount *mounts, const char *const *masked,
                       const struct docker_places *places)
 {
     size_t n = 0;
 
-    for (const char *const *path = masked; *path && n < n_max; path++)
+    for (const char *const *path = masked; *path; path++)
         if (strchr(*path, DOCKER_MASKS_SEPARATOR) && access(*path, F_OK) == 0)
             mounts[n++] = (struct container_mount){
                 .type = "volume",
@@ -223,7 +222,7 @@ int docker_create(struct engine *engine, const struct box_spec *spec,
     docker_masks_fill(&masks);
     n_mounts = fill_mounts(mounts, spec, glove, layers, places);
     if (places->nothing[0])
-        add_masks(mounts + n_mounts, MASKS_MAX, masks.paths, places);
+        add_masks(mounts + n_mounts, masks.paths, places);
     fill_tmpfs(tmpfs, places);
     r = container_create(engine, &body, ret_id, warnings, err);
     *ret_missing = docker_missing_of(warnings);

@@ -242,8 +242,9 @@ static int start_container(struct docker *docker, const struct box_spec *spec, i
     docker_beat_init(&docker->beat, &beat);
     if (r == 0)
         r = docker_profile_make(docker->engine, spec, &profile, err);
-    if (r == 0)
-        r = docker_glove_find(docker->engine, spec, &glove, err);
+    if (r < 0)
+        return r;
+    r = docker_glove_find(docker->engine, spec, &glove, err);
     if (r < 0)
         return explain_runtime(docker, spec, r, err);
     r = docker_places_make(docker->engine, spec, &docker->places, err);
@@ -545,13 +546,13 @@ static uint32_t docker_destroy(struct box *box)
     struct docker *docker = box_state(box);
     uint32_t survivors;
 
-    if (is_askable(docker) && engine_is_podman(docker->engine)) {
+    if (docker->attach && is_askable(docker) && engine_is_podman(docker->engine)) {
         attach_close(&docker->attach);
-        docker_podman_await_removal(docker->engine, docker->id);
+        (void)asked(docker, docker_podman_await_removal(docker->engine, docker->id));
     }
     survivors = is_removed(docker) ? 0 : 1; /* unknown, so not none */
     if (docker->engine && !docker->is_hung)
-        docker_places_remove(docker->engine, &docker->places);
+        (void)docker_places_remove(docker->engine, &docker->places);
     attach_close(&docker->attach);
     engine_free(&docker->engine);
     docker_groups_close(&docker->groups);

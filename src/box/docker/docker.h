@@ -79,7 +79,7 @@ int docker_podman_check(struct engine *engine, const struct box_spec *spec, wall
                         struct gb_err *err);
 
 /* Returns when the engine has removed a container whose link has ended, or does not seem to. */
-void docker_podman_await_removal(struct engine *engine, const char *id);
+int docker_podman_await_removal(struct engine *engine, const char *id);
 
 /* Security options of a container; they may point into the struct itself. */
 struct docker_profile {
@@ -125,8 +125,9 @@ struct docker_places {
 int docker_places_make(struct engine *engine, const struct box_spec *spec,
                        struct docker_places *ret, struct gb_err *err);
 
-/* The volumes, behind their container; what the engine holds longer is the sweep's. */
-void docker_places_remove(struct engine *engine, const struct docker_places *places);
+/* The volumes, behind their container; what the engine holds longer is the sweep's.  -ETIMEDOUT: it
+ * does not answer, and is not asked on. */
+int docker_places_remove(struct engine *engine, const struct docker_places *places);
 
 /* Volumes of this instance whose owner is dead and that no container has. */
 int docker_places_sweep(struct engine *engine, const char *run_dir, struct gb_err *err);

@@ -110,23 +110,28 @@ int docker_places_make(struct engine *engine, const struct box_spec *spec,
     return r < 0 ? r : make_volume(engine, labels, NOTHING, ret->nothing, err);
 }
 
-/* -EBUSY: a container has it still. */
-static void remove_volume(struct engine *engine, const char *name, uint64_t deadline)
+static int remove_volume(struct engine *engine, const char *name, uint64_t deadline)
 {
     const struct timespec step = { .tv_nsec = REMOVE_STEP_MS * 1000000L };
     struct gb_err ignored = { 0 };
+    int r;
 
-    while (*name && volume_remove(engine, name, &ignored) == -EBUSY && clock_poll_ms(deadline) > 0)
+    while ((r = volume_remove(engine, name, &ignored)) == -EBUSY && clock_poll_ms(deadline) > 0)
         (void)nanosleep(&step, NULL);
+    return r;
 }
 
-void docker_places_remove(struct engine *engine, const struct docker_places *places)
+int docker_places_remove(struct engine *engine, const struct docker_places *places)
 {
     uint64_t deadline = clock_after_ms(REMOVE_MS);
+    int r = 0;
 
-    for (size_t i = 0; i < places->n; i++)
-        remove_volume(engine, places->volumes[i], deadline);
-    remove_volume(engine, places->nothing, deadline);
+    for (size_t i = 0; i < places->n && r != -ETIMEDOUT; i++)
+        if (places->volumes[i][0])
+            r = remove_volume(engine, places->volumes[i], deadline);
+    if (places->nothing[0] && r != -ETIMEDOUT)
+        r = remove_volume(engine, places->nothing, deadline);
+    return r;
 }
 
 int docker_places_sweep(struct engine *engine, const char *run_dir, struct gb_err *err)
@@ -136,11 +141,15 @@ int docker_places_sweep(struct engine *engine, const char *run_dir, struct gb_er
 
     for (char **name = names; r == 0 && name && *name; name++) {
         cleanup_with(volume_labels_free) char **labels = NULL;
-        struct gb_err ignored = { 0 };
+        struct gb_err why = { 0 };
+        int removed = volume_labels(engine, *name, &labels, &why);
 
-        if (volume_labels(engine, *name, &labels, &ignored) == 0 &&
-            docker_is_left_behind(labels, run_dir))
-            (void)volume_remove(engine, *name, &ignored); /* in use: the next sweep's */
+        if (removed == 0 && docker_is_left_behind(labels, run_dir))
+            removed = volume_remove(engine, *name, &why); /* in use: the next sweep's */
+        if (removed == -ETIMEDOUT) {
+            r = removed;
+            *err = why;
+        }
     }
     return r;
 }

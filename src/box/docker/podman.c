@@ -62,12 +62,15 @@ int docker_podman_check(struct engine *engine, const struct box_spec *spec, wall
     return r < 0 ? r : check_groups(engine, spec, ret_lacking, err);
 }
 
-void docker_podman_await_removal(struct engine *engine, const char *id)
+int docker_podman_await_removal(struct engine *engine, const char *id)
 {
     uint64_t deadline = clock_after_ms(REMOVAL_MS);
     struct container_state state;
     struct gb_err ignored = { 0 };
+    int r;
 
-    while (container_inspect(engine, id, &state, &ignored) == 0 && clock_poll_ms(deadline) > 0)
+    while ((r = container_inspect(engine, id, &state, &ignored)) == 0 &&
+           clock_poll_ms(deadline) > 0)
         (void)poll(NULL, 0, LOOK_MS);
+    return r;
 }

@@ -14,17 +14,19 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/dir.h"
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/file.h"
+#include "base/id.h"
 #include "base/sha256.h"
 #include "box/docker/docker.h"
+#include "box/run_dir.h"
 #include "engine/endpoint.h"
 #include "engine/engine.h"
 #include "gen/filters.h"
 
 #define PROFILE_MAX (1 << 20)
+#define ID_LETTER   's'
 
 static const char profile[] = "seccomp=" gb_filter_engine;
 static const char profile_rules[] = "seccomp=" gb_filter_engine_rules;
@@ -41,16 +43,21 @@ static bool has_contents(int dir_fd, const char *name, const char *text)
            file_read(fd, &found) == 0 && strcmp(found.data, text) == 0;
 }
 
-/* Whole or not at all: others may look for it at the same time. */
+/* Whole or not at all: others may look for it, and write it, at the same time. */
 static int write_profile(int dir_fd, const char *name, const char *text)
 {
-    char temp[96];
+    char id[ID_SIZE];
+    char temp[ID_SIZE + 16];
     cleanup_close int fd = -1;
-    int r;
+    int r = id_make(ID_LETTER, id);
 
-    (void)snprintf(temp, sizeof(temp), ".%s.%d", name, (int)getpid());
-    fd = openat(dir_fd, temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
-    r = fd < 0 ? -errno : fd_write_full(fd, text, strlen(text));
+    if (r < 0)
+        return r;
+    (void)snprintf(temp, sizeof(temp), ".seccomp-%s", id);
+    fd = openat(dir_fd, temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+    if (fd < 0)
+        return -errno;
+    r = fd_write_full(fd, text, strlen(text));
     if (r == 0 && renameat(dir_fd, temp, dir_fd, name) < 0)
         r = -errno;
     if (r < 0)
@@ -58,25 +65,17 @@ static int write_profile(int dir_fd, const char *name, const char *text)
     return r;
 }
 
-static int open_run_dir(const char *path)
-{
-    int r = access(path, F_OK) == 0 ? 0 : dir_make_parents(path, 0700);
-    int fd;
-
-    if (r == 0 && mkdir(path, 0700) < 0 && errno != EEXIST)
-        r = -errno;
-    fd = r < 0 ? r : open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    return r < 0 ? r : fd < 0 ? -errno : fd;
-}
-
 static int in_a_file(const struct box_spec *spec, const char *option, struct docker_profile *ret,
                      struct gb_err *err)
 {
     const char *text = option + OPTION_LEN;
-    cleanup_close int dir_fd = open_run_dir(spec->run_dir);
+    cleanup_close int dir_fd = run_dir_open(spec->run_dir, err);
     char hash[SHA256_HEX_SIZE];
     char name[64];
-    int r = dir_fd < 0 ? dir_fd : 0;
+    int r = 0;
+
+    if (dir_fd < 0)
+        return dir_fd;
 
     sha256_hex(text, strlen(text), hash);
     (void)snprintf(name, sizeof(name), "seccomp-%.32s.json", hash);
@@ -92,7 +91,7 @@ static int in_a_file(const struct box_spec *spec, const char *option, struct doc
 }
 
 /* Paths that have the separator in them are the body's (box/docker/body.c). */
-static void mask_by_option(struct docker_profile *ret)
+static int mask_by_option(struct docker_profile *ret, struct gb_err *err)
 {
     size_t used = (size_t)snprintf(ret->masks, sizeof(ret->masks), "mask");
     char before = '=';
@@ -107,17 +106,23 @@ static void mask_by_option(struct docker_profile *ret)
         before = DOCKER_MASKS_SEPARATOR;
     }
     ret->options[2] = ret->masks;
+    return used < sizeof(ret->masks)
+               ? 0
+               : gb_fail(err, -E2BIG, GB_BLAME_HOST, "too many paths to mask for one option");
 }
 
 int docker_profile_make(const struct engine *engine, const struct box_spec *spec,
                         struct docker_profile *ret, struct gb_err *err)
 {
     const char *option = spec->net ? profile_rules : profile;
+    int r;
 
     *ret = (struct docker_profile){ .options = { "no-new-privileges:true", option, NULL } };
     if (!engine_is_podman(engine))
         return 0;
-    mask_by_option(ret);
+    r = mask_by_option(ret, err);
+    if (r < 0)
+        return r;
     if (engine_endpoint(engine)->socket[0])
         return in_a_file(spec, option, ret, err);
     if (spec->ret_broken)

@@ -11,17 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/dir.h"
 #include "base/err.h"
 #include "base/fd.h"
 #include "box/native/native.h"
+#include "box/run_dir.h"
 #include "box/walls.h"
 #include "embed/embed.h"
 #include "wire/msg.h"
@@ -33,53 +32,11 @@
 
 /* ---- slots ---------------------------------------------------------------------------------- */
 
-/* Against running out of something the code has its own remedy (base/err.h). */
-static int dir_failed(const char *dir, int code, struct gb_err *err)
-{
-    bool is_ours = code != -EMFILE && code != -ENFILE && code != -ENOMEM;
-
-    return gb_fail(
-        err, code, GB_BLAME_HOST, "the run directory '%.200s': %s%s", dir, strerror(-code),
-        is_ours ? GB_REMEDY "set GLOVEBOX_RUN_DIR to a directory that you can write to" : "");
-}
-
-/* A directory that nobody else can write to or swap; shown: its whole path. */
-static int private_dir(int at, const char *path, const char *shown, struct gb_err *err)
-{
-    cleanup_close int fd = -1;
-    struct stat st;
-
-    if (mkdirat(at, path, 0700) < 0 && errno != EEXIST)
-        return dir_failed(shown, -errno, err);
-    fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0 || fstat(fd, &st) < 0)
-        return dir_failed(shown, -errno, err);
-    if (st.st_uid != geteuid())
-        return gb_fail(err, -EPERM, GB_BLAME_HOST,
-                       "the run directory '%.200s' belongs to user %u" GB_REMEDY
-                       "set GLOVEBOX_RUN_DIR to a directory of your own",
-                       shown, st.st_uid);
-    if (st.st_mode & 022)
-        return gb_fail(err, -EPERM, GB_BLAME_HOST,
-                       "the run directory '%.150s' can be written by others" GB_REMEDY
-                       "chmod go-w '%.150s', or set GLOVEBOX_RUN_DIR to another one",
-                       shown, shown);
-    return take_fd(&fd);
-}
-
 int spawn_slots(const char *run_dir, struct spawn *spawn, struct gb_err *err)
 {
-    cleanup_close int dir = -1;
-    char slots[PATH_MAX];
-    int r = access(run_dir, F_OK) == 0 ? 0 : dir_make_parents(run_dir, 0700);
+    cleanup_close int dir = run_dir_open(run_dir, err);
+    int r = dir < 0 ? dir : run_dir_below(dir, run_dir, "slots", err);
 
-    if (r < 0)
-        return dir_failed(run_dir, r, err);
-    dir = private_dir(AT_FDCWD, run_dir, run_dir, err);
-    if (dir < 0)
-        return dir;
-    (void)snprintf(slots, sizeof(slots), "%s/slots", run_dir);
-    r = private_dir(dir, "slots", slots, err);
     if (r < 0)
         return r;
     spawn->slots_fd = r;
