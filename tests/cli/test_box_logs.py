@@ -263,6 +263,8 @@ def test_what_a_box_uses_is_told_while_a_run_goes_on(living):
     assert busy["memory_peak_bytes"] <= busy["memory_max_bytes"] and busy["cpu_ms"] > idle["cpu_ms"]
     assert living.call("kill", run).returncode == 0
     living.call("rmfile", "big")
+    # The kernel gathers this counter from its processors now and then.
+    assert host.until(lambda: living.json("stats")["files_bytes"] < 10000000, PATIENCE)
     after = living.json("stats")
-    assert after["processes"] == 1 and after["files_bytes"] < 10000000 < after["memory_peak_bytes"]
+    assert after["processes"] == 1 and after["memory_peak_bytes"] > 10000000
     assert b"CPU time" in living.call("stats").out
