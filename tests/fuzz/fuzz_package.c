@@ -93,13 +93,14 @@ static void check_imports(enum package_kind kind, const char *code, size_t len)
  * writes is an address, too. */
 static void check_url(const char *text, size_t len)
 {
-    cleanup_free char *copy = strndup(text, len);
+    cleanup_free char *copy = calloc(len + 1, 1); /* the bytes have no end of their own */
     cleanup_with(index_url_clear) struct index_url once = { 0 };
     cleanup_with(index_url_clear) struct index_url twice = { 0 };
     cleanup_buf struct buf inside = BUF_INIT(16u << 10);
     struct gb_err err = { 0 };
 
     must(copy != NULL);
+    memcpy(copy, text, len);
     if (index_url_parse(copy, &once, &err) < 0) {
         must(err.blame == GB_BLAME_CALLER && err.msg[0]);
         return;
