@@ -5,13 +5,11 @@ import ctypes
 import fcntl
 import os
 import pty
-import shutil
 import subprocess
-import tempfile
 
 import pytest
 
-from lib import host, ledger as books
+from lib import host, ledger as books, place as places
 
 BRIEF = 0.1
 
@@ -106,14 +104,27 @@ def test_a_descriptor_is_found():
     os.close(fd)
 
 
-def test_a_mount_is_found():
-    folder = tempfile.mkdtemp(prefix="gbtest-", dir="/var/tmp")
-    try:
-        with must_find("mounts: .*" + folder):
-            subprocess.run(["mount", "-t", "tmpfs", "none", folder], check=True)
-        subprocess.run(["umount", folder], check=True)
-    finally:
-        shutil.rmtree(folder)
+@contextlib.contextmanager
+def mounted(folder):
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "none", folder], check=True)
+    yield
+    subprocess.run(["umount", folder], check=True)
+
+
+def test_a_mount_is_found(place):
+    with contextlib.ExitStack() as until_later:
+        with must_find("mounts: .*/own"):
+            until_later.enter_context(mounted(place.base / "own"))
+
+
+def test_a_mount_of_a_neighbour_is_the_machines(place):
+    with places.fresh():  # the neighbour's environment
+        own = books.Ledger(shared=False)
+        with contextlib.ExitStack() as until_later:
+            with must_find("mounts of the machine: .*/other", shared=True):
+                until_later.enter_context(mounted(place.base / "other"))
+            own.settle(BRIEF)
 
 
 def test_a_network_namespace_is_found():
