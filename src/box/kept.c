@@ -29,6 +29,7 @@
 #define BOXES_MAX   4096
 #define RECORD_FILE "box.json"
 #define SOCKET_FILE "socket"
+#define FILL_FILE   "filling"
 #define RUNS_DIR    "runs"
 #define NEW_PREFIX  ".new-"
 #define LOCK_FILE   ".lock"
@@ -177,6 +178,14 @@ static int write_record(int dir, const struct kept *kept, struct gb_err *err)
     return r < 0 ? gb_fail(err, r, GB_BLAME_HOST, "writing down a box: %s", strerror(-r)) : 0;
 }
 
+/* It is there before the box has its name, so nobody takes half a box for a whole one. */
+static int write_mark(int dir, struct gb_err *err)
+{
+    cleanup_close int fd = openat(dir, FILL_FILE, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+    return fd < 0 ? gb_fail_sys(err, "writing down a box") : 0;
+}
+
 static uint64_t wall_clock_ms(void)
 {
     struct timespec now;
@@ -231,6 +240,7 @@ static struct kept record_of(const struct kept_spec *spec, const struct box *box
         .ports = texts->all[TEXT_PORTS],
         .created_ms = wall_clock_ms(),
         .ttl_ms = spec->ttl_ms,
+        .is_filling = spec->is_filled_later,
         .box = { .receipt = *box_receipt(box),
                  .path = box_path(box),
                  .python_path = *box_python_path(box) ? box_python_path(box) : NULL,
@@ -248,6 +258,8 @@ static int make_in(int boxes, const char *temp, const char *id, const struct kep
     cleanup_close int listener = -1;
     int r = dir < 0 ? dir : write_record(dir, kept, err);
 
+    if (r == 0 && kept->is_filling)
+        r = write_mark(dir, err);
     if (r == 0 && mkdirat(dir, RUNS_DIR, 0700) < 0)
         r = gb_fail_sys(err, "making the directory of a box");
     if (r < 0)
@@ -302,9 +314,12 @@ static int read_record(int boxes, const char *id, struct kept *ret, struct gb_er
         return gb_fail(err, (int)n, GB_BLAME_HOST, "reading what box %s is: %s", id,
                        strerror((int)-n));
     r = kept_record_read(text, (size_t)n, ret, err);
-    if (r == 0)
-        memcpy(ret->id, id, ID_SIZE);
-    return r;
+    if (r < 0)
+        return r;
+    memcpy(ret->id, id, ID_SIZE);
+    (void)snprintf(path, sizeof(path), "%s/" FILL_FILE, id);
+    ret->is_filling = faccessat(boxes, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+    return 0;
 }
 
 /* Is somebody there?  The directory of a dead one is removed. */
@@ -482,7 +497,7 @@ int kept_find_user(const char *state_dir, const char *user, struct kept *ret, st
     bool is_found = false;
 
     for (size_t i = 0; r == 0 && i < n; i++) {
-        if (is_found || !list[i].user || strcmp(list[i].user, user) != 0) {
+        if (is_found || list[i].is_filling || !list[i].user || strcmp(list[i].user, user) != 0) {
             kept_clear(&list[i]);
             continue;
         }
@@ -502,6 +517,15 @@ int kept_dir(const char *state_dir, const struct kept *kept, struct gb_err *err)
                         : openat(boxes, kept->id, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 
     return dir < 0 ? gb_fail(err, -ENOENT, GB_BLAME_CALLER, "box %s is gone", kept->id) : dir;
+}
+
+int kept_fill_done(const char *state_dir, const struct kept *kept, struct gb_err *err)
+{
+    cleanup_close int dir = kept_dir(state_dir, kept, err);
+
+    if (dir < 0)
+        return dir;
+    return unlinkat(dir, FILL_FILE, 0) < 0 ? gb_fail_sys(err, "box %s", kept->id) : 0;
 }
 
 static int connect_to(const char *state_dir, const struct kept *kept, struct gb_err *err)

@@ -4,6 +4,7 @@
  *    STATE/boxes/b_…/box.json   what it is
  *                    socket     where its keeper is reached
  *                    runs/      what its runs wrote (run/kept_log.h)
+ *                    filling    while it gets what another had: it is nobody's yet
  *                    network.*  of one with rules or ports (box/switchboard.h, box/net_log.h)
  *
  * All is of this user alone (0700).  A box is there while its keeper answers; the directory of one
@@ -39,6 +40,7 @@ struct kept {
     char *path; /* what box points to, as python_path and variables */
     char *python_path;
     char *variables;
+    bool is_filling; /* no part of the record */
 };
 
 void kept_clear(struct kept *kept);
@@ -52,6 +54,7 @@ struct kept_spec {
     const char *workdir;
     uint64_t ttl_ms;
     const char *net_rules; /* NULL: nothing */
+    bool is_filled_later;  /* kept_fill_done() is owed */
     bool is_unserved;      /* without rules: made to have a network, which box_serve() gives it */
     struct carry_caps net_caps;
     const char *ports;     /* as in the record: those that are listened on.  NULL: none */
@@ -66,11 +69,14 @@ int kept_make(const struct kept_spec *spec, struct box *box, char id[static ID_S
  * be dead: whoever attaches to it is told so, as here. */
 int kept_find(const char *state_dir, const char *id, struct kept *ret, struct gb_err *err);
 
-/* The box of a user; 1 when there is none. */
+/* The box of a user; 1 when there is none.  One that is being filled does not count. */
 int kept_find_user(const char *state_dir, const char *user, struct kept *ret, struct gb_err *err);
 
 /* All of them, oldest first.  The caller frees the list and clears its items. */
 int kept_list(const char *state_dir, struct kept **ret, size_t *ret_n, struct gb_err *err);
+
+/* A box that was made to be filled has all, and is its user's from now on. */
+int kept_fill_done(const char *state_dir, const struct kept *kept, struct gb_err *err);
 
 /* The box itself, through its keeper. */
 int kept_attach(const char *state_dir, const struct kept *kept, struct box **ret,

@@ -174,6 +174,7 @@ int box_make(const struct settings *settings, const struct box_wish *wish, struc
         .ttl_ms = wish->ttl_ms,
         .net_rules = wish->net,
         .is_unserved = wish->is_unserved,
+        .is_filled_later = wish->is_filled_later,
         .net_caps = settings->net_caps,
     };
     cleanup_with(certificates_clear) struct certificates certificates = { 0 };
@@ -187,6 +188,7 @@ int box_make(const struct settings *settings, const struct box_wish *wish, struc
     spec.variables = variables && *variables ? variables : NULL;
     box.layers = wish->packages ? wish->packages->all.binds : NULL;
     box.image_id = wish->packages ? wish->packages->all.image_id : NULL;
+    box.limits = wish->limits ? *wish->limits : box.limits;
     box.workdir = wish->workdir;
     box.ttl_ms = wish->ttl_ms;
     box.shows_groups = true;

@@ -10,6 +10,7 @@
 
 struct gb_err;
 struct kept;
+struct limits;
 struct package_wishes;
 struct port;
 struct settings;
@@ -37,6 +38,8 @@ struct box_wish {
     const char *user;                    /* NULL: nobody's in particular */
     const char *workdir;                 /* NULL: the workspace */
     uint64_t ttl_ms;                     /* 0: for ever */
+    const struct limits *limits;         /* NULL: those of the settings */
+    bool is_filled_later;                /* until kept_fill_done() it is no box of the user's */
     const struct box_packages *packages; /* NULL: none */
     const struct package_wishes *wishes; /* what these are; NULL: none */
     bool is_unserved;                    /* without net: made to be given one by a task */

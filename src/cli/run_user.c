@@ -33,8 +33,8 @@
 
 /* ---- the maker ------------------------------------------------------------------------------- */
 
-/* What a new box is to be: {"python", "node": package/wish.h, "net", "workdir", "ttl_ms"}, behind
- * its size. */
+/* What a new box is to be: {"python", "node": package/wish.h, "net", "old", "ttl_ms"}, behind its
+ * size.  The old one is the box that the user has, "" for none. */
 struct birth {
     char id[ID_SIZE];
     struct gb_err err;
@@ -45,16 +45,33 @@ struct making {
     int fd;
 };
 
+/* In place of the old one, of which it has what was given to it when it was made.  Somebody else
+ * may have made or removed a box since the order was given: -ESTALE. */
+static int make_instead(const struct run_user *user, const char *old_id, struct box_wish wish,
+                        struct kept *ret, struct gb_err *err)
+{
+    const char *state_dir = user->settings->state_dir;
+    cleanup_close int lock = kept_lock(state_dir, err);
+    cleanup_kept struct kept old = { 0 };
+    int r = lock < 0 ? lock : kept_find_user(state_dir, user->name, &old, err);
+
+    if (r < 0)
+        return r;
+    if (!old_id || strcmp(old.id, old_id) != 0)
+        return gb_fail(err, -ESTALE, GB_BLAME_CALLER, "it was made or removed by somebody else");
+    if (r == 0) {
+        wish.workdir = old.workdir;
+        wish.limits = &old.box.receipt.limits;
+        wish.is_filled_later = true;
+    }
+    return box_make(user->settings, &wish, ret, err);
+}
+
 static int make_wished(const struct run_user *user, const struct json_value *order,
                        const struct package_wishes *wishes, struct kept *ret, struct gb_err *err)
 {
     cleanup_with(box_packages_clear) struct box_packages packages;
-    struct box_wish wish = {
-        .user = user->name,
-        .workdir = json_str(json_get(order, "workdir"), NULL),
-        .wishes = wishes,
-    };
-    cleanup_close int lock = -1;
+    struct box_wish wish = { .user = user->name, .wishes = wishes };
     int r = 0;
 
     (void)json_bool(json_get(order, "net"), &wish.is_unserved);
@@ -64,9 +81,7 @@ static int make_wished(const struct run_user *user, const struct json_value *ord
         r = box_packages_open(user->settings, wishes, wish.is_unserved, &packages, err);
         wish.packages = &packages;
     }
-    if (r == 0)
-        r = lock = kept_lock(user->settings->state_dir, err);
-    return r < 0 ? r : box_make(user->settings, &wish, ret, err);
+    return r < 0 ? r : make_instead(user, json_str(json_get(order, "old"), NULL), wish, ret, err);
 }
 
 static int make_one(const struct run_user *user, const char *text, size_t len, struct birth *ret)
@@ -156,8 +171,7 @@ static int order_text(const struct user_wish *wish, const struct package_wishes 
     json_put_bool(&w, "net",
                   wish->has_network ||
                       (old && old->box.receipt.net && strcmp(old->box.receipt.net, "none") != 0));
-    if (old)
-        json_put_str(&w, "workdir", old->workdir);
+    json_put_str(&w, "old", old ? old->id : "");
     json_put_u64(&w, "ttl_ms", ttl_ms);
     json_object_end(&w);
     return r < 0 ? r : json_writer_end(&w);
@@ -280,17 +294,23 @@ static int attach(struct run_user *user, struct box **ret, struct box_news *news
     return kept_attach(user->settings->state_dir, &user->kept, ret, news, err);
 }
 
-/* What a maker left who was killed in the middle: the oldest one is whole. */
-static void remove_younger(const struct run_user *user, const char *id)
+/* What a task left that was killed in the middle: one that is not filled, or one that was filled
+ * from the other.  What is found (id; "": none) is whole, and the one that everybody has used. */
+static void remove_others(const struct run_user *user, const char *id)
 {
     struct kept *list = NULL;
     size_t n = 0;
+    bool is_there = false;
     uint32_t survivors;
 
     if (kept_list(user->settings->state_dir, &list, &n, NULL) < 0)
         return;
     for (size_t i = 0; i < n; i++) {
-        if (list[i].user && strcmp(list[i].user, user->name) == 0 && strcmp(list[i].id, id) != 0)
+        bool is_users = list[i].user && strcmp(list[i].user, user->name) == 0;
+
+        if (strcmp(list[i].id, id) == 0)
+            is_there = true;
+        else if (is_users && (list[i].is_filling || is_there))
             (void)kept_remove(user->settings->state_dir, &list[i], &survivors, NULL);
         kept_clear(&list[i]);
     }
@@ -330,7 +350,7 @@ static int fill_new(const struct run_user *user, const struct kept *kept, struct
     if (r == 0)
         r = spool_give(spool, box, BOX_WORKSPACE, err);
     (void)box_close(box);
-    return r;
+    return r < 0 ? r : kept_fill_done(user->settings->state_dir, kept, err);
 }
 
 /* Makes the box, or makes it anew: user->kept is the new one then. */
@@ -380,7 +400,7 @@ static bool has_way_out(const struct kept *kept)
 }
 
 /* Nothing is made where the box is as it is needed. */
-static int fit(struct run_user *user, const struct user_wish *wish, struct gb_err *err)
+static int fit_once(struct run_user *user, const struct user_wish *wish, struct gb_err *err)
 {
     struct package_wishes had;
     struct package_wishes all;
@@ -409,6 +429,19 @@ static int fit(struct run_user *user, const struct user_wish *wish, struct gb_er
     return r;
 }
 
+/* Once more when the user has another box by now. */
+static int fit(struct run_user *user, const struct user_wish *wish, struct gb_err *err)
+{
+    int r = fit_once(user, wish, err);
+
+    if (r != -ESTALE)
+        return r;
+    *err = (struct gb_err){ 0 };
+    kept_clear(&user->kept);
+    r = kept_find_user(user->settings->state_dir, user->name, &user->kept, err);
+    return r < 0 ? r : fit_once(user, wish, err);
+}
+
 /* ---- for the agent --------------------------------------------------------------------------- */
 
 static void close_box(void *arg, struct box *box)
@@ -430,8 +463,8 @@ static int open_box(void *arg, const struct user_wish *wish, struct box **ret, s
 
     user->lock_fd = kept_lock_user(state_dir, user->name, user->cancel_fd, err);
     r = user->lock_fd < 0 ? user->lock_fd : kept_find_user(state_dir, user->name, &user->kept, err);
-    if (r == 0)
-        remove_younger(user, user->kept.id);
+    if (r >= 0)
+        remove_others(user, user->kept.id);
     if (r >= 0 && wish)
         r = fit(user, wish, err);
     if (r == 0)

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """`run --user NAME`: the last run is in that user's box, which keeps workspace and packages; the judge's boxes are
 new ones."""
+import fcntl
 import json
+import pathlib
 import signal
 import threading
 import time
@@ -47,6 +49,14 @@ class Users(Agent):
 
     def boxes(self):
         return json.loads(self.box("--json", command="list").out or b'{"boxes": []}')["boxes"]
+
+    def directory(self, box):
+        return self.state / "boxes" / box["id"]
+
+    def rewrite(self, box, **keys):
+        """Other words in the record of a box."""
+        record = self.directory(box) / "box.json"
+        record.write_text(json.dumps({**json.loads(record.read_text()), **keys}))
 
     def read(self, user, path):
         return self.box("--user", user, "--", "cat", path, command="run").out.decode()
@@ -236,9 +246,9 @@ def test_a_task_that_is_killed_in_its_last_run_ends_as_it_would_have(users, gate
     done = agent.run("--resume", task_id)
     assert task.timeless(done.document) == task.timeless(whole)
     assert len(agent.boxes()) == 1
-    # What was done is not done again: the task has ended.
+    # The run that was cut short is made again; what was done is not: the task has ended.
     agent.call("--resume", task_id, code=2)
-    assert set(agent.read("ada", "count")) == {"x"}
+    assert agent.read("ada", "count") == "xx"
 
 
 def test_a_run_that_was_remembered_is_not_made_again(users):
@@ -293,6 +303,59 @@ def test_a_kill_while_the_box_is_made_anew_loses_no_file(users, index):
         assert agent.read("ada", "notes.txt") == "milk"
     assert agent.run("--user", "ada", "42").document["answer"] == "42"
     assert len(agent.boxes()) == 1 and agent.read("ada", "notes.txt") == "milk"
+
+
+def test_a_box_that_was_not_filled_is_nobodys_whatever_the_clock_says(users):
+    agent = users(answer("open('notes.txt', 'w').write('milk')\nprint('noted')\n"))
+    agent.run("--user", "ada", "note milk")
+    (whole,) = agent.boxes()
+    agent.box("--user", "bob", command="create")
+    (half,) = (box for box in agent.boxes() if box["user"] == "bob")
+    # As a task leaves it that was killed while it filled a new box, with a clock that was set back before.
+    agent.rewrite(half, user="ada", created_ms=1)
+    (agent.directory(half) / "filling").touch()
+    assert agent.read("ada", "notes.txt") == "milk"
+    agent.write(answer(SEES))
+    assert agent.run("--user", "ada", "what is there?").document["answer"] == "main.py, notes.txt"
+    assert [box["id"] for box in agent.boxes()] == [whole["id"]]
+
+
+def test_a_box_that_is_made_anew_keeps_its_limits_and_is_whole(users, index):
+    agent = users(answer(USES)).installing(index)
+    agent.box("--user", "ada", "--memory", "300m", "--pids", "77", command="create")
+    (old,) = agent.boxes()
+    before = json.loads((agent.directory(old) / "box.json").read_text())
+    assert agent.run("--user", "ada", "half of 84").document["answer"] == "42"
+    (new,) = agent.boxes()
+    after = json.loads((agent.directory(new) / "box.json").read_text())
+    assert new["id"] != old["id"] and not (agent.directory(new) / "filling").exists()
+    changed = {key for key in before if before[key] != after.get(key)}
+    assert not changed & {"memory_bytes", "pids", "disk_bytes", "wall_ms", "workdir"}, changed
+    assert (after["memory_bytes"], after["pids"]) == (300 << 20, 77)
+
+
+def awaited(path):
+    """Until somebody waits for the lock of the file."""
+    inode = f":{path.stat().st_ino} "
+    end = time.monotonic() + task.PATIENCE
+    while not any("->" in line and inode in line for line in pathlib.Path("/proc/locks").read_text().splitlines()):
+        assert time.monotonic() < end, "nobody waits"
+        time.sleep(0.02)
+
+
+def test_a_box_that_somebody_else_makes_meanwhile_is_the_one(users):
+    agent = users(answer("print(len(open('main.py').read()))\n"))
+    agent.box("--user", "bob", command="create")
+    (box,) = agent.boxes()
+    path = agent.state / "boxes" / ".lock"
+    with path.open("r+") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        process = agent.start("--json", "--user", "ada", "how long?")
+        awaited(path)
+        agent.rewrite(box, user="ada")
+    out, err = process.communicate(timeout=task.PATIENCE)
+    assert process.returncode == 0, (out, err)
+    assert [one["id"] for one in agent.boxes()] == [box["id"]]
 
 
 def test_two_tasks_of_a_user_at_once_take_turns(users):
