@@ -192,6 +192,8 @@ static bool has_time(struct trial *t)
     uint64_t left_ms;
 
     t->limits = t->spec->box->limits;
+    if (t->spec->there)
+        t->limits = limits_min(t->limits, box_receipt(t->spec->there)->limits);
     if (deadline_ns == 0 || deadline_ns == CLOCK_NEVER_NS)
         return true;
     if (now >= deadline_ns)

@@ -66,20 +66,21 @@ struct looking {
     size_t n_more;
 };
 
-/* What was built there is nothing that a program would read. */
+/* What was built there is nothing that a program would read.  Names are a stranger's: long ones are
+ * cut, and half of the room is left for what each byte of theirs may become. */
 static int on_item(void *user, const struct crate_item *item)
 {
     struct looking *looking = user;
 
     if (strncmp(item->path, BUILD_DIR "/", sizeof(BUILD_DIR)) == 0)
         return 0;
-    if (looking->n == NAMES_MAX) {
+    if (looking->n == NAMES_MAX || looking->w.buf->len > LIST_MAX / 2) {
         looking->n_more++;
         return 0;
     }
     looking->n++;
     json_object_begin(&looking->w, NULL);
-    json_put_bytes(&looking->w, "path", item->path, strlen(item->path));
+    json_put_bytes(&looking->w, "path", item->path, strnlen(item->path, JUDGE_LINE_MAX));
     json_put_u64(&looking->w, "bytes", item->size);
     json_object_end(&looking->w);
     return 0;
@@ -128,7 +129,11 @@ static int list_text(void *user, struct buf *ret, struct gb_err *err)
     json_put_u64(&looking.w, "more", looking.n_more);
     json_object_end(&looking.w);
     r = json_writer_end(&looking.w);
-    return r < 0 ? r : task_clean(task, ret);
+    if (r == 0)
+        r = task_clean(task, ret);
+    return r < 0 ? gb_fail(err, r, GB_BLAME_HOST, "no room for the names of files in the box of %s",
+                           owner->name)
+                 : 0;
 }
 
 /* For prompts, a line each. */

@@ -126,6 +126,22 @@ def test_another_task_of_the_user_sees_what_earlier_ones_left_and_is_told(users)
     assert sorted(box["user"] for box in agent.boxes()) == ["ada", "bob"]
 
 
+def test_names_of_files_that_are_long_and_strange_keep_nobody_out(users):
+    agent = users(answer("print(1)\n"))
+    agent.box("--user", "ada", "--", "python3", "-c",
+              "for n in range(200): open(chr(1) * 252 + f'{n:03}', 'w')", command="run")
+    assert agent.run("--user", "ada", "one").document["answer"] == "1"
+    (prompt,) = task.prompts(agent.folder(), "code")
+    assert "# Files in the user's workspace" in prompt and "more\n" in prompt and "\x01" not in prompt
+
+
+def test_the_limits_of_the_users_box_hold_for_the_task(users):
+    agent = users(answer("import time\ntime.sleep(25)\nprint(1)\n"))
+    agent.box("--user", "ada", "--timeout", "1s", command="create")
+    done = agent.run("--user", "ada", "--max-attempts", "1", "--max-steps", "1", "one", code=1)
+    assert done.document["answer"] is None, done.document
+
+
 def test_a_library_lies_in_the_users_box_though_nothing_of_it_is_run(users):
     names = [{"name": "double", "signature": "(number: int) -> int", "raises": ["TypeError"]}]
     code = 'def double(number: int) -> int:\n    """Twice."""\n    if not isinstance(number, int):\n' \
