@@ -38,9 +38,17 @@ void engine_set_call_ms(struct engine *engine, uint64_t call_ms)
     engine->call_ms = call_ms;
 }
 
+int engine_swap_cancel(struct engine *engine, int cancel_fd)
+{
+    int before = engine->cancel_fd;
+
+    engine->cancel_fd = cancel_fd;
+    return before;
+}
+
 void engine_forget_cancel(struct engine *engine)
 {
-    engine->cancel_fd = -1;
+    (void)engine_swap_cancel(engine, -1);
 }
 
 bool engine_is_podman(const struct engine *engine)

@@ -66,6 +66,10 @@ void engine_set_call_ms(struct engine *engine, uint64_t call_ms);
 /* From now on no call gives up because of cancel_fd: what was made is to be removed. */
 void engine_forget_cancel(struct engine *engine);
 
+/* The same until the fd that is returned is given back: what was begun is removed all the same, and
+ * what comes next can be given up again. */
+int engine_swap_cancel(struct engine *engine, int cancel_fd);
+
 unsigned engine_api(const struct engine *engine); /* N of 1.N */
 bool engine_is_podman(const struct engine *engine);
 const struct endpoint *engine_endpoint(const struct engine *engine);

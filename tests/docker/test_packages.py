@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Packages in containers: installed by the image's own pip, in a container that reaches the index only."""
 import concurrent.futures
+import contextlib
+import re
+import select
+import socket
+import socketserver
 import threading
 
 import pytest
@@ -25,10 +30,10 @@ def index(place):
 @pytest.fixture
 def run(docker, image, index, place):
     """A Python program with packages, in a container of the image."""
-    def run(code, *packages, more=(), **request):
+    def run(code, *packages, more=(), env=None, **request):
         words = box.command(code, language="python", backend="docker", image=request.pop("image", image), **request)
         words[2:2] = [word for name in packages for word in ("--package", name)] + list(more)
-        env = {**docker.environment, **index.env(), "GLOVEBOX_CACHE_DIR": str(place.base / "cache")}
+        env = {**docker.environment, **index.env(), "GLOVEBOX_CACHE_DIR": str(place.base / "cache"), **(env or {})}
         return box.run_words(words, host_env=env, outer=120)
     return run
 
@@ -149,6 +154,54 @@ def test_packages_that_are_pruned_while_a_container_is_made_are_filled_again(run
     finally:
         is_over.set()
         pruner.join()
+
+
+class Unwell(socketserver.ThreadingUnixStreamServer):
+    """An engine that can say nothing of the files of layers any more once it has made a container with one."""
+
+    daemon_threads = True
+    answer = b'{"message":"the disk is busy"}'
+
+    def __init__(self, path, engine):
+        self.engine, self.has_made = str(engine.socket), False
+        super().__init__(str(path), UnwellCarrier)
+
+    def is_refused(self, request):
+        self.has_made |= b'"glovebox-layer-' in request  # the body of a container that has one
+        return self.has_made and re.match(rb"GET \S*/volumes/glovebox-layer-\w+-", request)
+
+
+class UnwellCarrier(socketserver.BaseRequestHandler):
+    def handle(self):
+        near = self.request
+        with socket.socket(socket.AF_UNIX) as far, contextlib.suppress(OSError):
+            far.connect(self.server.engine)
+            while True:
+                for source in select.select([near, far], [], [])[0]:
+                    data = source.recv(65536)
+                    if not data:
+                        return
+                    if source is near and self.server.is_refused(data):
+                        near.sendall(b"HTTP/1.1 500 Internal Server Error\r\nContent-Length: %d\r\n\r\n%s"
+                                     % (len(self.server.answer), self.server.answer))
+                    else:
+                        (far if source is near else near).sendall(data)
+
+
+def test_layers_that_an_engine_can_say_nothing_of_are_left_alone(run, index, docker, layers, tmp_path):
+    """What it did not answer is no word that they are gone."""
+    index.add("alpha")
+    assert run("import alpha", "alpha").returncode == 0
+    volumes = layers()
+    with Unwell(tmp_path / "unwell.sock", docker.engine) as unwell:
+        threading.Thread(target=unwell.serve_forever, args=(0.05,)).start()
+        try:
+            done = run("import alpha", "alpha", env={"DOCKER_HOST": f"unix://{tmp_path}/unwell.sock"})
+        finally:
+            unwell.shutdown()
+    assert done.returncode == 125 and "the disk is busy" in done.document["error"]["message"], done
+    assert unwell.has_made and volumes and layers() == volumes
+    assert host.until(docker.is_clean, within=5), docker.containers()
 
 
 def test_a_name_that_moves_to_another_image_meanwhile_changes_nothing(run, index, docker, image):

@@ -20,6 +20,7 @@
 #include "engine/engine.h"
 #include "engine/images.h"
 #include "engine/info.h"
+#include "engine/refusal.h"
 #include "json/value.h"
 #include "wire/msg.h"
 
@@ -192,13 +193,29 @@ static int explain_runtime(struct docker *docker, const struct box_spec *spec, i
                    runtime, known);
 }
 
+/* The container of a try and the empty volumes that it made.  One that stays keeps its id, by which
+ * docker_destroy() removes it. */
+static int undo_create(struct docker *docker, const struct docker_layers *layers,
+                       struct gb_err *err)
+{
+    int cancel_fd = engine_swap_cancel(docker->engine, -1);
+    int r = container_remove(docker->engine, docker->id, err);
+
+    if (r == 0) {
+        docker->id[0] = '\0';
+        docker_layers_drop(docker->engine, layers);
+    }
+    (void)engine_swap_cancel(docker->engine, cancel_fd);
+    return r;
+}
+
 /* -ESTALE: somebody removed a layer between its look-up and its use; nothing is left of the try. */
 static int try_create(struct docker *docker, const struct box_spec *spec,
                       const struct docker_glove *glove, const struct docker_profile *profile,
                       struct gb_err *err)
 {
     struct docker_layers layers;
-    struct gb_err ignored = { 0 };
+    struct gb_err why = { 0 };
     int r = docker_layers_find(docker->engine, spec, &layers, err);
 
     if (r == 0)
@@ -207,12 +224,11 @@ static int try_create(struct docker *docker, const struct box_spec *spec,
     if (r < 0)
         return explain_runtime(docker, spec, r, err);
     r = docker_layers_check(docker->engine, &layers, err);
-    if (r != -ESTALE)
+    if (r != -ESTALE || undo_create(docker, &layers, &why) == 0)
         return r;
-    (void)container_remove(docker->engine, docker->id, &ignored);
-    docker->id[0] = '\0';
-    docker_layers_drop(docker->engine, &layers);
-    return r;
+    if (err)
+        *err = why;
+    return why.code;
 }
 
 /* What a prune has removed is filled once more. */
@@ -318,14 +334,12 @@ static int docker_ended(struct box *box, struct gb_err *err)
     struct docker *docker = box_state(box);
     struct container_state state = { 0 };
     struct gb_err ignored = { 0 };
-    char said[256];
-    size_t n = docker->attach ? attach_said(docker->attach, said, sizeof(said) - 1) : 0;
+    char raw[256] = "";
+    char said[REFUSAL_MAX];
+    size_t n = docker->attach ? attach_said(docker->attach, raw, sizeof(raw)) : 0;
     int fault = docker->attach ? attach_fault(docker->attach) : 0;
 
-    said[n] = '\0';
-    for (size_t i = 0; i < n; i++)
-        if ((unsigned char)said[i] < ' ')
-            said[i] = ' ';
+    refusal_line(raw, n, said);
     if (is_askable(docker))
         (void)asked(docker, container_inspect(docker->engine, docker->id, &state, &ignored));
     if (docker->is_hung)
@@ -338,8 +352,8 @@ static int docker_ended(struct box *box, struct gb_err *err)
                        "see what lies between here and the engine, such as a proxy",
                        strerror(-fault));
     return gb_fail(err, -EPIPE, GB_BLAME_PEER, "the container has ended%s%s%s%s",
-                   state.is_oom_killed ? ": out of memory" : "", n || state.error[0] ? ": " : "",
-                   state.error, said);
+                   state.is_oom_killed ? ": out of memory" : "",
+                   said[0] || state.error[0] ? ": " : "", state.error, said);
 }
 
 static int docker_lost(struct box *box, const struct box_spec *spec, struct gb_err *err)

@@ -56,7 +56,8 @@ struct docker_layers {
 int docker_layers_find(struct engine *engine, const struct box_spec *box, struct docker_layers *ret,
                        struct gb_err *err);
 
-/* Are they still what they were?  Once a container has them nobody can remove them. */
+/* Are they still what they were?  Once a container has them nobody can remove them.  -ESTALE: one
+ * is not, which no other error says. */
 int docker_layers_check(struct engine *engine, const struct docker_layers *layers,
                         struct gb_err *err);
 

@@ -75,6 +75,7 @@ static int fill(struct engine *engine, const struct box_spec *box, const struct 
 {
     struct gb_err ignored = { 0 };
     char id[CONTAINER_ID_SIZE];
+    int cancel_fd;
     int r = volume_create(engine, glove->volume, ours, err);
 
     if (r == 0)
@@ -82,9 +83,9 @@ static int fill(struct engine *engine, const struct box_spec *box, const struct 
     if (r < 0)
         return r;
     r = fill_through(engine, id, glove->file, err);
-    if (r < 0)
-        engine_forget_cancel(engine); /* what was begun is removed all the same */
+    cancel_fd = engine_swap_cancel(engine, -1); /* what was begun is removed all the same */
     (void)container_remove(engine, id, &ignored);
+    (void)engine_swap_cancel(engine, cancel_fd);
     return r;
 }
 

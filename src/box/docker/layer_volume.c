@@ -97,27 +97,33 @@ static int fill(struct engine *engine, const struct box_spec *box, const char *v
 {
     struct gb_err ignored = { 0 };
     char id[CONTAINER_ID_SIZE];
+    int cancel_fd;
     int r = docker_create_filler(engine, box, volume, FILL_DIR, id, err);
 
     if (r < 0)
         return r;
     r = put_tree(engine, id, tree_fd, err);
-    if (r < 0)
-        engine_forget_cancel(engine); /* what was begun is removed all the same */
+    cancel_fd = engine_swap_cancel(engine, -1); /* what was begun is removed all the same */
     (void)container_remove(engine, id, &ignored);
+    (void)engine_swap_cancel(engine, cancel_fd);
     return r;
 }
 
 /* ---- finding -------------------------------------------------------------------------------- */
 
 /* A volume that somebody removed comes back empty with the next container that names it, and
- * without its label. */
-static bool is_layer(struct engine *engine, const char *volume)
+ * without its label: -ESTALE.  An engine that did not answer has said nothing of it. */
+static int check_layer(struct engine *engine, const char *volume, struct gb_err *err)
 {
     cleanup_with(volume_labels_free) char **labels = NULL;
-    struct gb_err ignored = { 0 };
+    int r = volume_labels(engine, volume, &labels, err);
 
-    return volume_labels(engine, volume, &labels, &ignored) == 0 && label_of(labels, LABEL_LAYER);
+    if (r < 0 && r != -ENOENT)
+        return r;
+    if (r == 0 && label_of(labels, LABEL_LAYER))
+        return 0;
+    return gb_fail(err, -ESTALE, GB_BLAME_PEER, "the engine's volume '%s' has been removed",
+                   volume);
 }
 
 /* -ENOENT: there is no mark; -ESTALE: it leads nowhere. */
@@ -137,9 +143,17 @@ static int read_mark(struct engine *engine, const char *mark, char ret[static DO
                        "docker volume rm %s",
                        mark, mark);
     (void)snprintf(ret, DOCKER_VOLUME_SIZE, "%s", volume);
-    return is_layer(engine, volume) ? 0
-                                    : gb_fail(err, -ESTALE, GB_BLAME_PEER,
-                                              "the engine's volume '%s' has been removed", volume);
+    return check_layer(engine, volume, err);
+}
+
+/* Nobody will name it. */
+static void remove_ours(struct engine *engine, const char *volume)
+{
+    int cancel_fd = engine_swap_cancel(engine, -1);
+    struct gb_err ignored = { 0 };
+
+    (void)volume_remove(engine, volume, &ignored);
+    (void)engine_swap_cancel(engine, cancel_fd);
 }
 
 /* Another one's mark may have been first: then its volume is the one. */
@@ -149,7 +163,6 @@ static int make(struct engine *engine, const struct box_spec *box, const char *m
     const char *const ours[] = { DOCKER_LABEL_OURS, "true", LABEL_LAYER, mark, NULL };
     char volume[DOCKER_VOLUME_SIZE];
     const char *const labels[] = { DOCKER_LABEL_OURS, "true", LABEL_VOLUME, volume, NULL };
-    struct gb_err ignored = { 0 };
     char id[ID_SIZE];
     int r = id_make(ID_LETTER, id);
 
@@ -166,10 +179,8 @@ static int make(struct engine *engine, const struct box_spec *box, const char *m
         r = read_mark(engine, mark, ret, err);
     if (r == -ENOENT)
         r = gb_fail(err, -ESTALE, GB_BLAME_PEER, "the engine's volume '%s' has been removed", mark);
-    if (r < 0)
-        engine_forget_cancel(engine);
     if (r < 0 || strcmp(ret, volume) != 0)
-        (void)volume_remove(engine, volume, &ignored);
+        remove_ours(engine, volume);
     return r;
 }
 
@@ -197,12 +208,15 @@ static int find(struct engine *engine, const struct box_spec *box, const char *s
 int docker_layers_check(struct engine *engine, const struct docker_layers *layers,
                         struct gb_err *err)
 {
-    for (size_t i = 0; i < layers->n; i++)
-        if (!is_layer(engine, layers->volumes[i]))
-            return gb_fail(err, -ESTALE, GB_BLAME_PEER,
-                           "packages of the box were removed from the engine meanwhile" GB_REMEDY
-                           "run it again");
-    return 0;
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < layers->n; i++)
+        r = check_layer(engine, layers->volumes[i], err);
+    if (r == -ESTALE)
+        return gb_fail(err, r, GB_BLAME_PEER,
+                       "packages of the box were removed from the engine meanwhile" GB_REMEDY
+                       "run it again");
+    return r;
 }
 
 void docker_layers_drop(struct engine *engine, const struct docker_layers *layers)
@@ -210,7 +224,7 @@ void docker_layers_drop(struct engine *engine, const struct docker_layers *layer
     struct gb_err ignored = { 0 };
 
     for (size_t i = 0; i < layers->n; i++)
-        if (!is_layer(engine, layers->volumes[i]))
+        if (check_layer(engine, layers->volumes[i], &ignored) == -ESTALE)
             (void)volume_remove(engine, layers->volumes[i], &ignored);
 }
 
