@@ -140,6 +140,14 @@ int link_queue(struct link *link, uint8_t type, uint32_t channel, uint8_t flags,
     return len < 0 ? len : queue_frame(link, (size_t)len);
 }
 
+/* Half a frame can be neither taken back nor left out. */
+static int queue_rest(struct link *link, size_t sent, size_t len)
+{
+    int r = sent < len ? buf_add(&link->out, link->frame + sent, len - sent) : 0;
+
+    return r < 0 ? link_lose(link, r, "no memory for what goes to the glove") : 0;
+}
+
 int link_send_frame(struct link *link, size_t len)
 {
     ssize_t n = 0;
@@ -150,7 +158,7 @@ int link_send_frame(struct link *link, size_t len)
         return link_lose(link, -errno, "the glove has ended");
     if (n <= 0)
         return queue_frame(link, len);
-    return (size_t)n < len ? buf_add(&link->out, link->frame + n, len - (size_t)n) : 0;
+    return queue_rest(link, (size_t)n, len);
 }
 
 static bool await_room(const struct link *link, uint64_t deadline_ns)
@@ -176,9 +184,7 @@ static int send_with_fds(struct link *link, size_t len, const int *fds, size_t n
     }
     if (n < 0)
         return link_lose(link, (int)n, "the glove has ended");
-    if ((size_t)n < len)
-        return buf_add(&link->out, link->frame + n, len - (size_t)n);
-    return 0;
+    return queue_rest(link, (size_t)n, len);
 }
 
 /* ---- requests ------------------------------------------------------------------------------- */

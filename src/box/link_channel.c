@@ -126,6 +126,7 @@ ssize_t link_channel_feed(struct link *link, uint32_t number, int socket_fd)
     size_t room = link_channel_room(link, number);
     size_t most = room < WIRE_PAYLOAD_MAX ? room : WIRE_PAYLOAD_MAX;
     ssize_t n;
+    int r;
 
     /* Nothing asked for is nothing read, and no end. */
     if (most == 0)
@@ -138,8 +139,10 @@ ssize_t link_channel_feed(struct link *link, uint32_t number, int socket_fd)
     head.size = (uint32_t)n;
     wire_head_put(link->frame, &head);
     channel_of(link, number)->credit_out -= (uint64_t)n;
-    /* There was room; a lost link is told by whoever waits on it. */
-    (void)link_send_frame(link, WIRE_HEAD_SIZE + (size_t)n);
+    /* What was received goes on or nothing does; a lost link is told by whoever waits on it. */
+    r = link_send_frame(link, WIRE_HEAD_SIZE + (size_t)n);
+    if (r < 0)
+        (void)link_lose(link, r, "no memory for what goes to the glove");
     return n;
 }
 

@@ -66,6 +66,8 @@ static int give_held(struct tie *tie)
         tie->held_len -= (size_t)n;
         *tie->held_in_all -= (size_t)n;
     }
+    free(tie->held); /* a slow moment of many peers is not memory for as long as they stay */
+    tie->held = NULL;
     tie->held_at = 0;
     end_out(tie);
     return 0;
@@ -74,9 +76,11 @@ static int give_held(struct tie *tie)
 /* Never more than the credit that was given, which is paid back only as the peer takes it. */
 static bool hold(struct tie *tie, const uint8_t *bytes, size_t len)
 {
+    if (len > TIES_HELD_MAX - *tie->held_in_all)
+        return false;
     if (!tie->held)
         tie->held = malloc(WIRE_CREDIT_START);
-    if (!tie->held || len > TIES_HELD_MAX - *tie->held_in_all)
+    if (!tie->held)
         return false;
     if (tie->held_at > 0) {
         memmove(tie->held, tie->held + tie->held_at, tie->held_len);
