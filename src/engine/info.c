@@ -10,13 +10,23 @@
 #include "engine/read.h"
 #include "json/value.h"
 
+/* Docker says "2", Podman "v2". */
+static void read_cgroup_version(const struct json_value *json, struct engine_info *ret)
+{
+    char *version = ret->cgroup_version;
+
+    read_line(json, version, sizeof(ret->cgroup_version));
+    if (version[0] == 'v')
+        memmove(version, version + 1, strlen(version));
+}
+
 static int read_info(const struct json_value *json, struct engine_info *ret, struct gb_err *err)
 {
     if (json_kind(json) != JSON_OBJECT)
         return engine_garbled("facts", err);
     read_line(json_get(json, "ServerVersion"), ret->version, sizeof(ret->version));
     read_line(json_get(json, "OSType"), ret->os, sizeof(ret->os));
-    read_line(json_get(json, "CgroupVersion"), ret->cgroup_version, sizeof(ret->cgroup_version));
+    read_cgroup_version(json_get(json, "CgroupVersion"), ret);
     (void)json_bool(json_get(json, "MemoryLimit"), &ret->has_memory_limit);
     (void)json_bool(json_get(json, "SwapLimit"), &ret->has_swap_limit);
     (void)json_bool(json_get(json, "PidsLimit"), &ret->has_pids_limit);

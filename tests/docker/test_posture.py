@@ -160,7 +160,7 @@ def seen(pid):
 
 
 def test_the_host_sees_a_container_as_the_document_says(docker, inspected):
-    """docs/internals/posture.md; on the engine of every check."""
+    """docs/internals/posture.md; ids, capabilities and filters on every engine, the rest on that of every check."""
     pids = {process.pid for process in docker.processes()}
     [glove] = [process.pid for process in docker.processes() if process.ppid not in pids]
     [minder] = [process.pid for process in docker.processes() if process.ppid == glove]
@@ -175,4 +175,6 @@ def test_the_host_sees_a_container_as_the_document_says(docker, inspected):
     for side in found.values():
         assert side.pop("apparmor") in ("none", "unconfined", "docker-default (enforce)")
     differences = posture.compare(found, golden)
-    assert not differences or os.environ.get("GLOVEBOX_DOCKER"), "\n".join(differences)
+    if os.environ.get("GLOVEBOX_DOCKER"):
+        differences = [line for line in differences if "/threads" in line.partition(":")[0]]
+    assert not differences, "\n".join(differences)

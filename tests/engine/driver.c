@@ -226,6 +226,7 @@ static int do_info(struct driver *d)
         return r;
     json_put_str(&d->w, "version", info.version);
     json_put_str(&d->w, "os", info.os);
+    json_put_str(&d->w, "cgroup_version", info.cgroup_version);
     json_put_bool(&d->w, "has_runc", engine_info_has_runtime(&info, "runc"));
     json_put_bool(&d->w, "has_nonesuch", engine_info_has_runtime(&info, "nonesuch"));
     return 0;

@@ -25,6 +25,7 @@ def test_a_version_is_agreed_on(client, engine):
 def test_the_engine_tells_of_itself(client):
     found = client("info")
     assert found.os == "linux" and found.version
+    assert found.cgroup_version in ("1", "2")
     assert found.has_runc and not found.has_nonesuch
 
 
