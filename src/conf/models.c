@@ -118,16 +118,20 @@ static const struct variable *find_key(const struct chooser *c, const struct pro
     return NULL;
 }
 
-/* Who pays: as little as the key does it go where a project's file says. */
+/* Who pays: as little as the key does it go where a project's file says, and a project's file does
+ * not say it of the user's key. */
 static void find_extra(const struct chooser *c, const struct provider *provider,
-                       const struct address *address, struct model_choice *choice)
+                       const struct address *address, const struct variable *key,
+                       struct model_choice *choice)
 {
     const struct provider_header *header;
 
     for (size_t i = 0; (header = provider_header_at(provider, i)); i++) {
         const struct variable *value = get_for(c, address, header->env);
 
-        choice->spec.extra[i] = value ? value->value : NULL;
+        bool is_of_key = value && key && value->origin.is_untrusted == key->origin.is_untrusted;
+
+        choice->spec.extra[i] = is_of_key ? value->value : NULL;
     }
 }
 
@@ -155,7 +159,7 @@ static int settle(const struct chooser *c, const struct provider *provider,
     if (r < 0)
         return gb_wrap(c->err, r, "%.150s", choice->url_from);
     key = find_key(c, provider, &address, choice);
-    find_extra(c, provider, &address, choice);
+    find_extra(c, provider, &address, key, choice);
     if (address.origin.is_untrusted && !key && !url_is_here(choice->base_url))
         return refuse_address(c, &address, choice);
     if (address.text)

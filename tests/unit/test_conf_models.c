@@ -197,6 +197,34 @@ static void test_the_account_goes_with_the_key_and_no_further(void **state)
     expect_text("another's organization", choice->spec.extra[0], NULL);
 }
 
+static void test_a_projects_file_names_no_account_for_the_users_key(void **state)
+{
+    struct place *place = *state;
+    cleanup_stage struct stage stage = { 0 };
+    const struct model_choice *choice = &stage.models.roles[MODELS_CODER];
+
+    put(place, DOTENV, "OPENAI_ORG_ID=org-2\nOPENAI_PROJECT_ID=proj-2\n");
+    add_env(place, "OPENAI_API_KEY=" MINE);
+    assert_int_equal(choose(place, &stage), 0);
+    expect_text("the key", choice->spec.key, MINE);
+    expect_text("the organization", choice->spec.extra[0], NULL);
+    expect_text("the project", choice->spec.extra[1], NULL);
+}
+
+static void test_a_projects_account_goes_with_its_key(void **state)
+{
+    struct place *place = *state;
+    cleanup_stage struct stage stage = { 0 };
+    const struct model_choice *choice = &stage.models.roles[MODELS_CODER];
+
+    put(place, DOTENV, "OPENAI_API_KEY=theirs-12\nOPENAI_ORG_ID=org-2\n");
+    add_env(place, "OPENAI_PROJECT_ID=proj-1");
+    assert_int_equal(choose(place, &stage), 0);
+    expect_text("the key", choice->spec.key, "theirs-12");
+    expect_text("the organization", choice->spec.extra[0], "org-2");
+    expect_text("the project", choice->spec.extra[1], NULL);
+}
+
 static void test_a_local_server_is_the_last_choice(void **state)
 {
     struct place *place = *state;
@@ -437,6 +465,8 @@ int main(void)
         TEST(test_roles_have_models_of_their_own),
         TEST(test_a_context_is_said_for_all_or_for_a_role),
         TEST(test_the_account_goes_with_the_key_and_no_further),
+        TEST(test_a_projects_file_names_no_account_for_the_users_key),
+        TEST(test_a_projects_account_goes_with_its_key),
         TEST(test_a_local_server_is_the_last_choice),
         TEST(test_mistakes_name_the_remedy),
         TEST(test_names_with_a_slash_where_models_have_such),
