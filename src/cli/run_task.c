@@ -281,8 +281,9 @@ static int open_replay(struct run_session *session, struct gb_err *err)
     session->options.host.is_forced = session->args->is_forced;
     if (r < 0)
         return r;
-    r = session->args->replays_task ? replay_task(session, err)
-                                    : journal_replay(session->args->replay, &session->journal, err);
+    if (session->args->replays_task)
+        return replay_task(session, err);
+    r = journal_replay(session->args->replay, &session->journal, err);
     if (r < 0 && r != -ENOMEM)
         err->blame = GB_BLAME_CALLER; /* whoever named the file can name another */
     return r;

@@ -123,6 +123,7 @@ def test_a_damaged_database_is_told_and_left_alone(desk):
     before = (state / "tasks.db").read_bytes()
     refused(call(desk.place, "run", "--model", f"scripted/{desk.script}", "hello"), "tasks.db", code=125)
     refused(call(desk.place, "runs", "list"), "tasks.db", code=125)
+    refused(call(desk.place, "runs", "replay", "t_1"), "tasks.db", code=125)
     assert (state / "tasks.db").read_bytes() == before
 
 
