@@ -26,12 +26,16 @@
 
 /* ---- the prompt ----------------------------------------------------------------------------- */
 
-/* At most 60 % of what the model can take in, a schema that is told in words included; the rest is
- * for its answer. */
+uint64_t ask_bytes_of(uint64_t context)
+{
+    return context * 6 / 10 * ASK_BYTES_TOKEN;
+}
+
+/* A schema that is told in words is a part of the prompt. */
 static size_t room_for(const struct asking *asking, unsigned halvings)
 {
     const struct model_facts *model = &asking->task->models[asking->question->role];
-    uint64_t most = model->context * 6 / 10 * ASK_BYTES_TOKEN;
+    uint64_t most = ask_bytes_of(model->context);
     uint64_t schema = asking->schema && model->told_schema ? strlen(asking->schema) : 0;
     uint64_t room;
 

@@ -201,7 +201,7 @@ static void clean_error(const struct asking *asking, struct gb_err *err)
  * an answer of a few lines not all of that.  Large ones have their own sense. */
 static uint64_t most_tokens(const struct asking *asking)
 {
-    uint64_t context = asking->task->models[asking->question->role].context;
+    uint64_t context = model_context(asking->task->spec->models[asking->question->role]);
     uint64_t room = context * 4 / 10;
 
     if (context > ASK_SMALL_CONTEXT)
@@ -254,6 +254,15 @@ static int remember(struct asking *asking, int r, const struct gb_err *why,
     return r;
 }
 
+/* Prompts have the length that the task began with, so that those which were answered are the same
+ * again.  A model that takes in less now is not asked with one that it has no room for: it is made
+ * shorter, as if its server had said so. */
+static bool is_over(const struct asking *asking, const struct model *model)
+{
+    return model_context(model) < asking->task->models[asking->question->role].context &&
+           asking->system.len + asking->user.len > ask_bytes_of(model_context(model));
+}
+
 int ask_chat(void *user, struct buf *ret, struct gb_err *err)
 {
     struct asking *asking = user;
@@ -285,6 +294,8 @@ int ask_chat(void *user, struct buf *ret, struct gb_err *err)
     uint64_t wall_ms;
     int r;
 
+    if (is_over(asking, model))
+        return output_too_long(ret);
     r = model_chat(model, &request, &answer, err);
     wall_ms = (clock_now_ns() - started_ns) / NS_PER_MS;
 

@@ -30,6 +30,10 @@ struct asking {
     struct buf lines[2]; /* of answer and reasoning as they come: told when they are whole */
 };
 
+/* Of a prompt for a model that takes in so many tokens: at most 60 % of them; the rest is for its
+ * answer. */
+uint64_t ask_bytes_of(uint64_t context);
+
 /* Whatever the answer depends on but the model, which a resumed task may change. */
 int ask_input(const struct asking *asking, struct buf *ret);
 

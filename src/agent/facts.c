@@ -15,6 +15,7 @@
 #include "json/value.h"
 #include "json/writer.h"
 #include "model/model.h"
+#include "model/window.h"
 #include "run/language.h"
 
 #define FACTS_MAX     (64 << 10)
@@ -24,18 +25,20 @@
 /* ---- models --------------------------------------------------------------------------------- */
 
 /* One model may play several parts: it is asked once. */
+static int learn_context(const struct agent_spec *spec, size_t role, struct gb_err *err)
+{
+    for (size_t i = 0; i < role; i++)
+        if (spec->models[i] == spec->models[role])
+            return 0;
+    return model_learn_context(spec->models[role], spec->cancel_fd, err);
+}
+
 static int learn_contexts(const struct agent_spec *spec, struct gb_err *err)
 {
     int r = 0;
 
-    for (size_t i = 0; r == 0 && i < N_ROLES; i++) {
-        bool is_known = false;
-
-        for (size_t k = 0; k < i; k++)
-            is_known = is_known || spec->models[k] == spec->models[i];
-        if (!is_known)
-            r = model_learn_context(spec->models[i], spec->cancel_fd, err);
-    }
+    for (size_t i = 0; r == 0 && i < N_ROLES; i++)
+        r = learn_context(spec, i, err);
     return r;
 }
 
@@ -71,6 +74,38 @@ static char *copy_of(const struct json_value *value)
     return strdup(text ? text : "");
 }
 
+/* What is remembered is of the model that was asked then, and a recording may be anybody's. */
+static uint64_t context_of(const struct json_value *item)
+{
+    uint64_t context = 0;
+
+    (void)json_u64(json_get(item, "context"), &context);
+    context = context < WINDOW_MIN ? WINDOW_MIN : context;
+    return context > WINDOW_MAX ? WINDOW_MAX : context;
+}
+
+static bool is_named(const struct json_value *item, const char *key, const char *name)
+{
+    const char *text = json_str(json_get(item, key), NULL);
+
+    return text && strcmp(text, name) == 0;
+}
+
+/* A task that goes on may have another model, or a user who says less than before. */
+static int renew_context(const struct task *task, size_t role, const struct json_value *item,
+                         struct gb_err *err)
+{
+    struct model *now = task->spec->models[role];
+
+    if (!now)
+        return 0;
+    if (!is_named(item, "label", model_label(now)) ||
+        !is_named(item, "endpoint", model_endpoint(now)))
+        return learn_context(task->spec, role, err);
+    model_set_context(now, context_of(item));
+    return 0;
+}
+
 static int take_models(struct task *task, struct gb_err *err)
 {
     cleanup_buf struct buf output = BUF_INIT(FACTS_MAX);
@@ -84,17 +119,18 @@ static int take_models(struct task *task, struct gb_err *err)
     for (size_t i = 0; i < N_ROLES; i++) {
         const struct json_value *item = json_at(list, i);
         struct model_facts *facts = &task->models[i];
-        struct model *now = task->spec->models[i]; /* a resumed task may have another */
+        const struct model *now = task->spec->models[i]; /* a resumed task may have another */
 
         facts->label = now ? strdup(model_label(now)) : copy_of(json_get(item, "label"));
         facts->endpoint = now ? strdup(model_endpoint(now)) : copy_of(json_get(item, "endpoint"));
-        (void)json_u64(json_get(item, "context"), &facts->context);
+        facts->context = context_of(item);
         (void)json_bool(json_get(item, "samples"), &facts->samples);
         (void)json_bool(json_get(item, "told_schema"), &facts->told_schema);
-        if (now)
-            model_set_context(now, facts->context);
         if (!facts->label || !facts->endpoint)
             return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for the models' names");
+        r = renew_context(task, i, item, err);
+        if (r < 0)
+            return r;
     }
     return 0;
 }

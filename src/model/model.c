@@ -83,7 +83,9 @@ int model_learn_context(struct model *model, int cancel_fd, struct gb_err *err)
 
 void model_set_context(struct model *model, uint64_t context)
 {
-    model->context = context;
+    uint64_t said = model->said_context;
+
+    model->context = said && said < context ? said : context;
 }
 
 bool model_samples(const struct model *model)

@@ -140,7 +140,7 @@ uint64_t model_context(const struct model *model);
  * changes nothing.  -ECANCELED. */
 int model_learn_context(struct model *model, int cancel_fd, struct gb_err *err);
 
-/* As it was learnt before: a task that goes on does not ask again. */
+/* As it was learnt before: a task that goes on does not ask again.  Never more than was said. */
 void model_set_context(struct model *model, uint64_t context);
 
 /* Does it take a temperature, as far as is known?  A server's refusal is learnt from: ask again

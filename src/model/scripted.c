@@ -202,6 +202,7 @@ static int scripted_open(struct model *model, const struct model_spec *spec, str
     if (r < 0)
         return r;
     model->context = spec->context ? spec->context : CONTEXT;
+    model->said_context = spec->context;
     model->name = strdup(path_base(name));
     model->endpoint = strdup(spec->script ? "a built-in script; no model is asked" : name);
     if (!model->name || !model->endpoint ||

@@ -10,7 +10,6 @@
 #include <stdint.h>
 
 struct gb_err;
-struct headers;
 struct http_client;
 struct provider;
 

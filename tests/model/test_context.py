@@ -121,6 +121,32 @@ def test_a_task_that_goes_on_asks_for_the_same_room(place):
         assert server.asked == ["/api/show"]
 
 
+@pytest.mark.parametrize("words, made_for, asked, room", [
+    (["--context", "3000"], 9000, 1, 3000), (["--context", "8000"], 9000, 1, 5000),
+    (["--model", "ollama/other"], 4000, 2, 4000), (["--model", "ollama/other", "--context", "3000"], 4000, 2, 3000)])
+def test_a_task_goes_on_with_what_is_said_then(place, words, made_for, asked, room):
+    """Less than before counts, and another model has a context of its own."""
+    question = json.dumps({"reason": "unclear", "action": "human", "question": "Which France?"})
+    with servers.serving(say_lines(question), say_lines(PLAN)) as server:
+        server.facts["/api/show"] = {"model_info": {"phi.context_length": 5000}}
+        done = call(place, "run", "--json", "--model", "ollama/tiny", "the capital of France", OLLAMA_HOST=server.base)
+        server.facts["/api/show"] = {"model_info": {"phi.context_length": made_for}}
+        glovebox(place, "runs", "answer", *words, json.loads(done.stdout)["id"], "the republic", OLLAMA_HOST=server.base)
+        assert [visit.document["options"]["num_ctx"] for visit in server.visits] == [5000, room]
+        assert len(server.asked) == asked
+
+
+def test_a_prompt_that_has_no_room_any_more_is_not_sent(place):
+    question = json.dumps({"reason": "unclear", "action": "human", "question": "Which France?"})
+    with servers.serving(say(question), say(PLAN)) as server:
+        server.facts["/v1/models"] = {"data": [{"id": "tiny", "max_model_len": 8000}]}
+        words = ["--json", "--model", "vllm/tiny", task(most(8000) - FIXED - 1000)]
+        document = json.loads(call(place, "run", *words, VLLM_BASE_URL=server.url).stdout)
+        told = call(place, "runs", "answer", "--context", "4000", document["id"], "it", VLLM_BASE_URL=server.url)
+        assert told.returncode == 125 and b"a larger context" in told.stderr, told
+        assert len(server.visits) == 1
+
+
 def test_a_context_that_is_too_small_for_anything_is_told(place):
     for value in ("1023", "many", "100000001"):
         done = call(place, "run", "--context", value, "x")
