@@ -143,8 +143,8 @@ class Server:
             with self.lock:
                 self.connections += 1
                 self.open.add(connection)
+                thread.start()
                 self.threads.append(thread)
-            thread.start()
 
     def serve(self, connection):
         with connection, connection.makefile("rb") as stream, contextlib.suppress(Leave, OSError):
