@@ -194,6 +194,7 @@ struct judge_try {
     size_t errors_len;
     bool is_cut;
     bool is_timed_out;
+    bool is_unrun; /* it did not come so far, or could not be started */
     int exit_code;
     uint64_t ms;
     uint64_t memory_peak_bytes;

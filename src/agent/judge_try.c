@@ -69,6 +69,7 @@ static int fill(const struct judge_spec *spec, struct trial_end *end, const char
     int r;
 
     ret->exit_code = exit_code(end);
+    ret->is_unrun = !end->has_begun;
     ret->is_timed_out = end->verdict == VERDICT_TIMEOUT || end->verdict == VERDICT_CPU;
     ret->is_cut = end->is_cut[1] || end->is_cut[2];
     ret->ms = end->end.wall_ns / NS_PER_MS;
@@ -85,6 +86,7 @@ static int fill(const struct judge_spec *spec, struct trial_end *end, const char
 static int fill_unrun(struct judge_try *ret, struct gb_err *err)
 {
     ret->exit_code = 1;
+    ret->is_unrun = true;
     ret->out = strdup("");
     ret->errors = strdup("");
     return ret->out && ret->errors ? 0 : gb_no_memory(err);

@@ -314,6 +314,8 @@ int judge_try_text(const struct judge_try *try, struct buf *ret)
     json_put_bytes(&w, "errors", try->errors, try->errors_len);
     json_put_bool(&w, "cut", try->is_cut);
     json_put_bool(&w, "timed_out", try->is_timed_out);
+    if (try->is_unrun)
+        json_put_bool(&w, "unrun", true);
     json_put_u64(&w, "exit_code", (uint64_t)try->exit_code);
     json_put_u64(&w, "ms", try->ms);
     json_put_u64(&w, "memory_peak_bytes", try->memory_peak_bytes);
@@ -355,6 +357,7 @@ int judge_try_parse(const char *json, size_t len, struct judge_try *ret, struct 
     read_bytes(&in, "errors", &ret->errors, &ret->errors_len);
     read_flag(&in, "cut", &ret->is_cut);
     read_flag(&in, "timed_out", &ret->is_timed_out);
+    (void)json_bool(json_get(value, "unrun"), &ret->is_unrun);
     read_number(&in, "exit_code", &code);
     read_number(&in, "ms", &ret->ms);
     read_number(&in, "memory_peak_bytes", &ret->memory_peak_bytes);

@@ -171,6 +171,7 @@ static int run_in(struct trial *t, struct box *box, bool has_files, bool is_fres
     spec.env = env.list;
     r = box_run(box, &spec, &t->end->end, &t->err);
     run_env_clear(&env);
+    t->end->has_begun = r == 0 && !t->end->end.exec_error;
     if (r == 0 && t->end->end.exec_error)
         note_exec_error(t);
     return r;

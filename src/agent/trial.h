@@ -49,6 +49,7 @@ struct trial_end {
     struct buf err;
     bool is_cut[3];        /* by stream: some of it was not kept */
     bool is_late;          /* the deadline ended it, or it never began; the verdict is timeout */
+    bool has_begun;        /* its files were put, and it was executed */
     struct gb_err refused; /* what was to come out and could not, by the program's doing; code 0 */
 };
 

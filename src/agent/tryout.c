@@ -199,5 +199,5 @@ int tryout_show(struct task *task, const char *name, struct buf *ret, struct gb_
     if (event.len > 0)
         task_tell(task, &event);
     r = buf_add(ret, event.text, event.len);
-    return r < 0 ? gb_fail(err, r, GB_BLAME_HOST, "no memory for what it printed") : 1;
+    return r < 0 ? gb_fail(err, r, GB_BLAME_HOST, "no memory for what it printed") : !try.is_unrun;
 }

@@ -13,5 +13,5 @@ int tryout(struct task *task, const char *name, const struct agent_files *code,
 /* The program that was built, once: one that was granted hosts with the network, and as its
  * contract says, another one with what its first usual case gives it; what it printed is
  * told and goes into ret; that it failed too, in task->out.  1: it ran.  0: a library, or a program
- * whose cases all have files, has nothing to show. */
+ * whose cases all have files, has nothing to show; or it could not be started. */
 int tryout_show(struct task *task, const char *name, struct buf *ret, struct gb_err *err);

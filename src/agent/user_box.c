@@ -21,7 +21,8 @@
 #define NAMES_MAX  200 /* of files that models are told of */
 #define FILES_MAX  100000
 #define INPUT_MAX  128
-#define OUTPUT_MAX 64
+#define OUTPUT_MAX 4096
+#define REFUSED    "refused: "
 
 static bool is_users(const struct task *task)
 {
@@ -179,10 +180,18 @@ int user_box_look(struct task *task, struct gb_err *err)
 
 /* ---- what is kept in it --------------------------------------------------------------------- */
 
+/* What lies there already may be in the way: that is nothing to fail for. */
+static int keep_refused(const struct gb_err *why, struct buf *ret)
+{
+    (void)buf_puts(ret, REFUSED);
+    return buf_add(ret, why->msg, gb_err_len(why));
+}
+
 static int keep_text(void *user, struct buf *ret, struct gb_err *err)
 {
     struct task *task = user;
     cleanup_load struct load load = { 0 };
+    struct gb_err why = { 0 };
     struct box *box = NULL;
     uint64_t mark;
     int r = load_files(&load, "", &task->out->code);
@@ -192,10 +201,14 @@ static int keep_text(void *user, struct buf *ret, struct gb_err *err)
     r = open_home(task, &box, err);
     if (r < 0)
         return r;
-    r = box_put(box, BOX_WORKSPACE, load.files, load.n, &mark, err);
+    r = box_put(box, BOX_WORKSPACE, load.files, load.n, &mark, &why);
     close_home(task, box);
-    return r < 0 ? gb_wrap(err, r, "the box of %s", task->spec->owner.name)
-                 : buf_printf(ret, "%zu", load.n);
+    if (r == 0)
+        return buf_printf(ret, "%zu", load.n);
+    if (why.blame == GB_BLAME_CALLER)
+        return keep_refused(&why, ret);
+    *err = why;
+    return gb_wrap(err, r, "the box of %s", task->spec->owner.name);
 }
 
 int user_box_keep(struct task *task, bool has_run, struct gb_err *err)
@@ -213,6 +226,11 @@ int user_box_keep(struct task *task, bool has_run, struct gb_err *err)
     }
     if (r < 0)
         return r;
+    if (output.len > 0 && strncmp(output.data, REFUSED, strlen(REFUSED)) == 0) {
+        task_note(task, "it does not lie in the box of %s: %.*s", task->spec->owner.name,
+                  (int)(output.len - strlen(REFUSED)), output.data + strlen(REFUSED));
+        return 0;
+    }
     task_note(task, "%s the box of %s: glovebox box ls --user %s",
               has_run ? "it ran, and lies, in" : "it lies in", task->spec->owner.name,
               task->spec->owner.name);

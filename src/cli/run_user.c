@@ -335,6 +335,12 @@ static int empty_old(struct run_user *user, struct spool **ret, uint64_t *ret_tt
     else
         r = spool_take(box, BOX_WORKSPACE, user->kept.box.receipt.limits.disk_bytes,
                        user->settings->state_dir, ret, err);
+    if (r == -EFBIG)
+        r = gb_fail(err, r, GB_BLAME_CALLER,
+                    "it has to be made anew for what this task needs, and more than %d files, or "
+                    "more bytes than it may have, lie in its workspace" GB_REMEDY
+                    "remove what is not needed with glovebox box run --user %s -- rm",
+                    SPOOL_FILES_MAX, user->name);
     *ret_ttl_ms = news.ttl_ms;
     (void)box_close(box);
     return r;

@@ -142,6 +142,15 @@ def test_the_limits_of_the_users_box_hold_for_the_task(users):
     assert done.document["answer"] is None, done.document
 
 
+def test_it_is_not_said_to_have_run_where_its_files_could_not_lie(users):
+    agent = users(task.program_rules(TALLY))
+    agent.box("--user", "ada", "--", "mkdir", "-p", "count.py/x", command="run")
+    done = agent.call("--jsonl", "--user", "ada", task.TASK, code=0)
+    notes = [event["text"] for event in done.events if event["event"] == "note"]
+    assert any("does not lie in the box of ada" in note for note in notes), notes
+    assert not any("it ran" in note for note in notes), notes
+
+
 def test_a_library_lies_in_the_users_box_though_nothing_of_it_is_run(users):
     names = [{"name": "double", "signature": "(number: int) -> int", "raises": ["TypeError"]}]
     code = 'def double(number: int) -> int:\n    """Twice."""\n    if not isinstance(number, int):\n' \
