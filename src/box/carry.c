@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -60,6 +61,7 @@ struct carry {
     size_t held;          /* of the box's bytes, for servers that have not taken them */
     struct asked asked;   /* names that no rule lists by themselves */
     size_t n_resolves;    /* under way */
+    size_t n_places;      /* of conns, those that may be used */
     size_t used;          /* all conns in use lie below this index */
     struct conn conns[CARRY_CONNS_MAX];
     struct conn *polled[CARRY_CONNS_MAX]; /* whose each entry of the last poll is */
@@ -347,7 +349,7 @@ static void resolve_more(struct carry *carry)
 
 static struct conn *conn_new(struct carry *carry, uint32_t ask)
 {
-    for (size_t i = 0; i < CARRY_CONNS_MAX; i++) {
+    for (size_t i = 0; i < carry->n_places; i++) {
         struct conn *conn = &carry->conns[i];
 
         if (conn->state != CONN_FREE)
@@ -511,6 +513,17 @@ static void served(void *user, const struct pollfd *fds, size_t n)
     resolve_more(carry);
 }
 
+/* A program that embeds this has descriptors of its own to open: half of them are left to it,
+ * whatever a box asks for. */
+static size_t places(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur / 2 >= CARRY_CONNS_MAX)
+        return CARRY_CONNS_MAX;
+    return (size_t)limit.rlim_cur / 2;
+}
+
 int carry_new(struct link *link, const struct carry_spec *spec, struct carry **ret,
               struct gb_err *err)
 {
@@ -523,6 +536,7 @@ int carry_new(struct link *link, const struct carry_spec *spec, struct carry **r
     }
     carry->link = link;
     carry->spec = *spec;
+    carry->n_places = places();
     for (size_t i = 0; i < CARRY_CONNS_MAX; i++)
         carry->conns[i] = (struct conn){ .carry = carry, .fd = -1, .tie.fd = -1 };
     *ret = carry;

@@ -32,7 +32,8 @@ struct link;
  * its questions would be turned away while connections are open. */
 #define CARRY_CONNS_MAX (1024 + 64)
 
-/* For a box with as many, and the rest of a process besides. */
+/* For a box with as many, and the rest of a process besides: glovebox allows itself so many.  A
+ * program that embeds the library has its own limit: a box takes at most half of it. */
 #define CARRY_FILES_MAX 4096
 
 /* Bytes of a name that no rule lists by itself; the world's are shorter. */
