@@ -4,7 +4,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +18,7 @@
 #include "egress/resolve.h"
 
 #define LOOK_UP_MS     10000
+#define ANY_PORT       9
 #define SECRET_LEN_MIN 4
 #define RULES_TEXT_MAX (64u << 10)
 #define MASK           "***"
@@ -247,28 +247,67 @@ bool index_is_guarded(const struct package_index *index)
     return index->has_credentials || index->proxy.clean;
 }
 
+/* What stands for its name on this machine; nothing when that cannot be told. */
+static size_t look_up(const char *name, struct net_address ret[static RESOLVE_ADDRESSES_MAX])
+{
+    struct resolve *resolve = NULL;
+    struct pollfd wait = { .events = POLLIN };
+    size_t n = 0;
+
+    if (resolve_begin(name, &resolve) < 0)
+        return 0;
+    wait.fd = resolve_fd(resolve);
+    if (poll(&wait, 1, LOOK_UP_MS) == 1 && resolve_take(resolve, ret, &n) < 0)
+        n = 0;
+    resolve_free(resolve);
+    return n;
+}
+
 /* The kernel looks for a way when a socket is connected; nothing is sent. */
+static bool has_way_to(const struct net_address *address)
+{
+    struct sockaddr_storage to;
+    unsigned len = net_address_socket(address, ANY_PORT, &to);
+    cleanup_close int fd = socket(to.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+    if (fd < 0)
+        return errno != EAFNOSUPPORT;
+    return connect(fd, (const struct sockaddr *)&to, len) == 0 ||
+           (errno != ENETUNREACH && errno != EADDRNOTAVAIL);
+}
+
+/* Of nets that nobody has: whoever has a way there has one to everywhere. */
 static bool has_way_out(void)
 {
-    const struct sockaddr_in anywhere = {
-        .sin_family = AF_INET,
-        .sin_port = htons(9),
-        .sin_addr.s_addr = htonl(0xc6336401), /* 198.51.100.1, of a net that nobody has */
-    };
-    cleanup_close int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    static const char *const anywhere[] = { "198.51.100.1", "2001:db8::1" };
+    struct net_address address;
 
-    return fd < 0 || connect(fd, (const struct sockaddr *)&anywhere, sizeof(anywhere)) == 0 ||
-           errno != ENETUNREACH;
+    for (size_t i = 0; i < N_ELEMENTS(anywhere); i++)
+        if (net_address_parse(anywhere[i], &address) && has_way_to(&address))
+            return true;
+    return false;
+}
+
+/* An index may be near, on a net that leads nowhere else. */
+static bool is_near(const struct index_url *url)
+{
+    struct net_address found[RESOLVE_ADDRESSES_MAX];
+    size_t n = url->is_loopback ? 0 : look_up(url->host, found);
+
+    for (size_t i = 0; i < n; i++)
+        if (has_way_to(&found[i]))
+            return true;
+    return url->is_loopback;
 }
 
 bool index_is_offline(const struct package_index *index)
 {
-    if (index->proxy.clean && index->proxy.is_loopback)
+    if (has_way_out() || (index->proxy.clean && is_near(&index->proxy)))
         return false;
     for (size_t i = 0; i < index->n_urls; i++)
-        if (index->urls[i].is_loopback)
+        if (is_near(&index->urls[i]))
             return false;
-    return !has_way_out();
+    return true;
 }
 
 int index_use_default(struct package_index *index, struct gb_err *err)
@@ -337,22 +376,6 @@ static void add_rule(const struct index_url *url, struct buf *rules)
     for (size_t i = 0; i < N_ELEMENTS(known); i++)
         if (known[i].files && strcmp(known[i].host, url->host) == 0)
             (void)buf_printf(rules, ",%s:%u", known[i].files, url->port);
-}
-
-/* What stands for its name on this machine; nothing when that cannot be told. */
-static size_t look_up(const char *name, struct net_address ret[static RESOLVE_ADDRESSES_MAX])
-{
-    struct resolve *resolve = NULL;
-    struct pollfd wait = { .events = POLLIN };
-    size_t n = 0;
-
-    if (resolve_begin(name, &resolve) < 0)
-        return 0;
-    wait.fd = resolve_fd(resolve);
-    if (poll(&wait, 1, LOOK_UP_MS) == 1 && resolve_take(resolve, ret, &n) < 0)
-        n = 0;
-    resolve_free(resolve);
-    return n;
 }
 
 /* The operator's own configuration names the host: what is private about it is no accident. */

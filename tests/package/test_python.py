@@ -340,6 +340,15 @@ def test_a_machine_without_a_network_is_told(index):
     assert done.install["failure"] == "unreachable", done
 
 
+@pytest.mark.parametrize("way, host", [
+    ("ip address add 192.0.2.1/24 dev lo", "192.0.2.9"), ("ip -6 route add default dev lo", "packages.test")])
+def test_a_net_without_a_way_out_and_one_of_the_sixth_version_are_networks(way, host):
+    words = ["unshare", "-n", "sh", "-c", f'ip link set lo up && {way} && exec "$@"', "sh",
+             *box.command("1", language="python", options=["--package", "alpha"])]
+    done = box.run_words(words, host_env={"PIP_CONFIG_FILE": "/dev/null", "PIP_INDEX_URL": f"https://{host}/simple"})
+    assert done.install["failure"] == "unreachable", done
+
+
 def test_an_index_that_lies_about_hashes_is_told(index, cache):
     index.add("alpha")
     index.lies = True
