@@ -27,281 +27,6 @@
 #define KILL_WAIT_MS   3000
 #define COUNTS_WAIT_MS 5000
 
-/* What the engine may take where nobody waits for its work but for its end. */
-#define END_MS 10000
-
-/* A layer that a prune has removed is filled so often. */
-#define CREATE_TRIES 4
-
-#define PATH_DEFAULT "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-
-/* The kernel's own ids: an engine gives containers none of their own unless it was told to. */
-#define NOT_OURS (1u << WALL_USER_NS | 1u << WALL_UID_RANGE)
-
-struct docker {
-    struct engine *engine;
-    struct attach *attach;
-    struct docker_beat beat;
-    char id[CONTAINER_ID_SIZE];
-    struct docker_places places;
-    struct docker_groups groups;
-    struct msg_counts before;
-    bool has_run;
-    uint32_t kill_seq;
-    wall_set missing;
-    bool is_hung; /* the engine has let a deadline pass: it is not asked again */
-};
-
-/* ---- start ---------------------------------------------------------------------------------- */
-
-static int engine_for(const struct box_spec *spec, struct engine **ret, struct gb_err *err)
-{
-    struct endpoint endpoint;
-    struct engine_options options = {
-        .endpoint = &endpoint,
-        .api_version = spec->engine->api_version,
-        .cancel_fd = spec->cancel_fd > 0 ? spec->cancel_fd : -1,
-    };
-    int r = endpoint_find(&spec->engine->hints, &endpoint, err);
-
-    return r < 0 ? r : engine_open(&options, ret, err);
-}
-
-static int check_spec(const struct box_spec *spec, struct gb_err *err)
-{
-    if (!spec->image || !*spec->image || strcmp(spec->image, BOX_IMAGE_HOST) == 0)
-        return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
-                       "the docker backend needs an image" GB_REMEDY
-                       "name one: --image " BOX_IMAGE_DOCKER);
-    if (spec->toolchains && *spec->toolchains)
-        return gb_fail(
-            err, -EINVAL, GB_BLAME_CALLER,
-            "toolchains are trees of this machine; a container shows its image's" GB_REMEDY
-            "use --backend native, or an image that has what you need");
-    if (NOT_OURS & ~spec->may_miss) {
-        if (spec->ret_broken)
-            *spec->ret_broken = WALL_USER_NS;
-        return gb_fail(
-            err, -ENOTSUP, GB_BLAME_HOST,
-            "the wall 'user_ns' cannot be built: containers have the engine's ids" GB_REMEDY
-            "use --backend native");
-    }
-    return 0;
-}
-
-/* The PATH that its image says. */
-static const char *image_path(const struct json_value *container)
-{
-    const struct json_value *env = json_path(container, "Config/Env");
-
-    for (size_t i = 0; i < json_count(env); i++) {
-        const char *text = json_str(json_at(env, i), NULL);
-
-        if (text && strncmp(text, "PATH=", 5) == 0 && text[5])
-            return text + 5;
-    }
-    return PATH_DEFAULT;
-}
-
-static bool is_local(const struct engine *engine)
-{
-    return engine_endpoint(engine)->socket[0];
-}
-
-static int look(struct box *box, const struct box_spec *spec, struct docker *docker,
-                struct gb_err *err)
-{
-    cleanup_json struct json_value *json = NULL;
-    uint64_t pid = 0;
-    int r = container_inspect_json(docker->engine, docker->id, &json, err);
-
-    if (r == 0)
-        r = box_set_paths(box, spec, image_path(json), err);
-    if (r < 0)
-        return r;
-    if (is_local(docker->engine) && json_u64(json_path(json, "State/Pid"), &pid))
-        docker_groups_open((int64_t)pid, docker->id, &docker->groups);
-    return 0;
-}
-
-static void fill_receipt(struct box *box, const struct box_spec *spec, const struct docker *docker)
-{
-    struct receipt *receipt = box_receipt_edit(box);
-
-    receipt->walls =
-        WALLS_ALL & ~NOT_OURS & ~docker->missing & ~(box_without(box) & 1u << WALL_LANDLOCK);
-    if (spec->has_network)
-        receipt->walls &= ~(1u << WALL_NET);
-    receipt->net = spec->has_network ? "bridge" : "none";
-    receipt->seccomp = "default";
-    receipt->groups = !docker_groups_are_seen(&docker->groups) ? NULL
-                      : docker->groups.is_v2                   ? "v2"
-                                                               : "v1";
-    receipt->accounting = "box";
-}
-
-/* A wall that the engine only warns about is not there. */
-static int check_missing(const struct docker *docker, const struct box_spec *spec,
-                         struct gb_err *err)
-{
-    wall_set broken = docker->missing & ~spec->may_miss;
-    int wall = 0;
-
-    if (!broken)
-        return 0;
-    while (!(broken & 1u << wall))
-        wall++;
-    if (spec->ret_broken)
-        *spec->ret_broken = wall;
-    return gb_fail(err, -ENOTSUP, GB_BLAME_HOST,
-                   "the wall '%s' cannot be built: the engine warns that it does not hold this "
-                   "limit" GB_REMEDY "give the engine's kernel the controller (docker info says "
-                   "what is missing), or use --backend native",
-                   wall_name((enum wall)wall));
-}
-
-/* Names of runtimes as one line. */
-static void list_runtimes(const struct engine_info *info, char *ret, size_t size)
-{
-    size_t used = 0;
-
-    ret[0] = '\0';
-    for (char **name = info->runtimes; *name && used < size; name++) {
-        int n = snprintf(ret + used, size - used, "%s%s", used ? ", " : "", *name);
-
-        used += n > 0 ? (size_t)n : 0;
-    }
-}
-
-/* A container that could not be made for want of its runtime: engines word that in many ways, and
- * may know runtimes that they do not list, so they are asked only then. */
-static int explain_runtime(struct docker *docker, const struct box_spec *spec, int r,
-                           struct gb_err *err)
-{
-    cleanup_engine_info struct engine_info info = { 0 };
-    const char *runtime = spec->engine->runtime;
-    struct gb_err ignored = { 0 };
-    char known[256];
-
-    if (!runtime || !*runtime || engine_info_get(docker->engine, &info, &ignored) < 0 ||
-        engine_info_has_runtime(&info, runtime))
-        return r;
-    list_runtimes(&info, known, sizeof(known));
-    return gb_fail(err, -ENOTSUP, GB_BLAME_HOST,
-                   "the engine has no runtime '%.60s'; it has %s" GB_REMEDY
-                   "name one of these with --runtime, or add it to the engine's daemon.json",
-                   runtime, known);
-}
-
-/* The container of a try and the empty volumes that it made.  One that stays keeps its id, by which
- * docker_destroy() removes it. */
-static int undo_create(struct docker *docker, const struct docker_layers *layers,
-                       struct gb_err *err)
-{
-    int cancel_fd = engine_swap_cancel(docker->engine, -1);
-    int r = container_remove(docker->engine, docker->id, err);
-
-    if (r == 0) {
-        docker->id[0] = '\0';
-        docker_layers_drop(docker->engine, layers);
-    }
-    (void)engine_swap_cancel(docker->engine, cancel_fd);
-    return r;
-}
-
-/* -ESTALE: somebody removed a layer between its look-up and its use; nothing is left of the try. */
-static int try_create(struct docker *docker, const struct box_spec *spec,
-                      const struct docker_glove *glove, const struct docker_profile *profile,
-                      struct gb_err *err)
-{
-    struct docker_layers layers;
-    struct gb_err why = { 0 };
-    int r = docker_layers_find(docker->engine, spec, &layers, err);
-
-    if (r == 0)
-        r = docker_create(docker->engine, spec, glove, &layers, profile, &docker->places,
-                          docker->id, &docker->missing, err);
-    if (r < 0)
-        return explain_runtime(docker, spec, r, err);
-    r = docker_layers_check(docker->engine, &layers, err);
-    if (r != -ESTALE || undo_create(docker, &layers, &why) == 0)
-        return r;
-    if (err)
-        *err = why;
-    return why.code;
-}
-
-/* What a prune has removed is filled once more. */
-static int create(struct docker *docker, const struct box_spec *spec,
-                  const struct docker_glove *glove, const struct docker_profile *profile,
-                  struct gb_err *err)
-{
-    int r = -ESTALE;
-
-    for (unsigned i = 0; r == -ESTALE && i < CREATE_TRIES; i++) {
-        if (err)
-            *err = (struct gb_err){ 0 };
-        r = try_create(docker, spec, glove, profile, err);
-    }
-    return r;
-}
-
-static int start_container(struct docker *docker, const struct box_spec *spec, int *ret_link_fd,
-                           struct gb_err *err)
-{
-    struct docker_glove glove;
-    struct docker_profile profile;
-    struct attach_beat beat;
-    wall_set lacking = 0;
-    int r = docker_podman_check(docker->engine, spec, &lacking, err);
-
-    docker_beat_init(&docker->beat, &beat);
-    if (r == 0)
-        r = docker_profile_make(docker->engine, spec, &profile, err);
-    if (r < 0)
-        return r;
-    r = docker_glove_find(docker->engine, spec, &glove, err);
-    if (r < 0)
-        return explain_runtime(docker, spec, r, err);
-    r = docker_places_make(docker->engine, spec, &docker->places, err);
-    if (r == 0)
-        r = create(docker, spec, &glove, &profile, err);
-    docker->missing |= lacking;
-    if (r == 0)
-        r = check_missing(docker, spec, err);
-    if (r == 0)
-        r = attach_open(docker->engine, docker->id, false, &beat, &docker->attach, ret_link_fd,
-                        err);
-    return r < 0 ? r : container_start(docker->engine, docker->id, err);
-}
-
-static int docker_start(struct box *box, const struct box_spec *spec, int *ret_link_fd,
-                        struct gb_err *err)
-{
-    struct docker *docker = box_state(box);
-    cleanup_close int link_fd = -1;
-    struct gb_err ignored = { 0 };
-    size_t n_swept;
-    int r = check_spec(spec, err);
-
-    docker->groups = (struct docker_groups)DOCKER_GROUPS_INIT;
-    if (r == 0)
-        r = engine_for(spec, &docker->engine, err);
-    if (r == 0)
-        r = start_container(docker, spec, &link_fd, err);
-    if (r == 0)
-        r = look(box, spec, docker, err);
-    if (docker->engine)
-        engine_forget_cancel(docker->engine);
-    if (r < 0)
-        return r;
-    engine_set_call_ms(docker->engine, END_MS);
-    (void)docker_sweep(docker->engine, spec->run_dir, &n_swept, &ignored); /* the next one will */
-    fill_receipt(box, spec, docker);
-    *ret_link_fd = take_fd(&link_fd);
-    return 0;
-}
-
 /* ---- what the engine is asked for at the end ------------------------------------------------- */
 
 /* One that hangs costs one deadline, whatever is still to be done: the glove ends by itself when it
@@ -323,7 +48,7 @@ static bool is_removed(struct docker *docker)
 
     if (!docker->engine || !docker->id[0])
         return true; /* it is the keeper's, or there never was one */
-    engine_set_call_ms(docker->engine, END_MS);
+    engine_set_call_ms(docker->engine, DOCKER_END_MS);
     return is_askable(docker) &&
            asked(docker, container_remove(docker->engine, docker->id, &ignored)) == 0;
 }
@@ -367,10 +92,10 @@ static int docker_probe(const struct box_spec *spec, struct gb_err *err)
     cleanup_engine struct engine *engine = NULL;
     struct docker_profile profile;
     wall_set lacking;
-    int r = check_spec(spec, err);
+    int r = docker_check_spec(spec, err);
 
     if (r == 0)
-        r = engine_for(spec, &engine, err);
+        r = docker_engine_for(spec, &engine, err);
     if (r == 0)
         r = docker_podman_check(engine, spec, &lacking, err);
     return r < 0 ? r : docker_profile_make(engine, spec, &profile, err);
@@ -592,7 +317,7 @@ static int docker_sweep_all(const struct box_spec *spec, size_t *ret_n, struct g
 {
     cleanup_engine struct engine *engine = NULL;
     size_t n_layers;
-    int r = engine_for(spec, &engine, err);
+    int r = docker_engine_for(spec, &engine, err);
 
     if (r == 0)
         r = docker_sweep(engine, spec->run_dir, ret_n, err);
@@ -604,10 +329,10 @@ static int docker_image_id(const struct box_spec *spec, char ret[static BOX_IMAG
 {
     cleanup_engine struct engine *engine = NULL;
     cleanup_images_config struct images_config config = { 0 };
-    int r = check_spec(spec, err);
+    int r = docker_check_spec(spec, err);
 
     if (r == 0)
-        r = engine_for(spec, &engine, err);
+        r = docker_engine_for(spec, &engine, err);
     if (r == 0)
         r = images_inspect(engine, spec->image_id ? spec->image_id : spec->image, &config, err);
     if (r == 0)
@@ -620,7 +345,7 @@ static const char *const disks[] = { BOX_WORKSPACE, "/tmp", NULL };
 const struct box_ops box_docker = {
     .name = "docker",
     .state_size = sizeof(struct docker),
-    .can_miss = NOT_OURS | 1u << WALL_CGROUP_NS | 1u << WALL_LANDLOCK | 1u << WALL_MEMORY |
+    .can_miss = DOCKER_NOT_OURS | 1u << WALL_CGROUP_NS | 1u << WALL_LANDLOCK | 1u << WALL_MEMORY |
                 1u << WALL_CPU | 1u << WALL_PIDS,
     .shares_ids = true,
     .is_held = true,

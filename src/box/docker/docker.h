@@ -13,7 +13,9 @@
 #include <stdint.h>
 
 #include "box/box.h"
+#include "engine/container.h"
 #include "wire/frame.h"
+#include "wire/msg.h"
 
 struct attach;
 struct attach_beat;
@@ -192,9 +194,6 @@ struct docker_groups {
         .memory = -1, .pids = -1, .cpu = -1, \
     }
 
-/* As the glove tells them where this machine cannot see the groups. */
-struct msg_counts;
-
 /* pid: of the container's PID 1, on this machine. */
 void docker_groups_open(int64_t pid, const char *container, struct docker_groups *ret);
 void docker_groups_close(struct docker_groups *groups);
@@ -203,3 +202,35 @@ bool docker_groups_are_seen(const struct docker_groups *groups);
 /* The flags say what is counted; negative when what is there cannot be read. */
 int docker_groups_read(const struct docker_groups *groups, struct msg_counts *ret);
 int docker_groups_cpu_ns(const struct docker_groups *groups, uint64_t *ret);
+
+/* ---- boxes ----------------------------------------------------------------------------------- */
+
+/* What the engine may take where nobody waits for its work but for its end. */
+#define DOCKER_END_MS 10000
+
+/* The kernel's own ids: an engine gives containers none of their own unless it was told to. */
+#define DOCKER_NOT_OURS (1u << WALL_USER_NS | 1u << WALL_UID_RANGE)
+
+struct docker {
+    struct engine *engine;
+    struct attach *attach;
+    struct docker_beat beat;
+    char id[CONTAINER_ID_SIZE];
+    struct docker_places places;
+    struct docker_groups groups;
+    struct msg_counts before;
+    bool has_run;
+    uint32_t kill_seq;
+    wall_set missing;
+    bool is_hung; /* the engine has let a deadline pass: it is not asked again */
+};
+
+/* The engine that the spec means; the caller's to free. */
+int docker_engine_for(const struct box_spec *spec, struct engine **ret, struct gb_err *err);
+
+/* Can there be such a container at all? */
+int docker_check_spec(const struct box_spec *spec, struct gb_err *err);
+
+/* As box_ops has it. */
+int docker_start(struct box *box, const struct box_spec *spec, int *ret_link_fd,
+                 struct gb_err *err);
