@@ -38,13 +38,9 @@ def come_back(docker, is_waited_for):
     docker.engine.start_again()
     assert host.until(lambda: not docker.processes(), within=SILENT_WITHIN), docker.processes()
 
-    def is_swept():
-        """A command sweeps what the engine has seen to be over; one that has just come back may still look."""
-        again = docker.run("echo again")
-        assert again.stdout == "again\n", again
-        return host.until(lambda: not labelled(docker), within=2)
-
-    assert host.until(is_swept, within=10), labelled(docker)
+    again = docker.run("echo again")
+    assert again.stdout == "again\n", again
+    assert host.until(lambda: not labelled(docker), within=10), labelled(docker)
 
 
 @contextlib.contextmanager

@@ -163,8 +163,8 @@ void docker_marks_init(const struct box_spec *spec, struct docker_marks *ret);
 /* Do labels (key, value, …, NULL) say that this instance made it, in a process that is dead? */
 bool docker_is_left_behind(char *const *labels, const char *run_dir);
 
-/* Removes containers of this instance that nobody holds any more: not running and their owner is
- * dead, or long past their time.  How many in *ret_n. */
+/* Removes containers of this instance that nobody holds any more: their owner is dead, or they are
+ * long past their time; and places that such ones left.  How many containers in *ret_n. */
 int docker_sweep(struct engine *engine, const char *run_dir, size_t *ret_n, struct gb_err *err);
 
 /* ---- signs of life --------------------------------------------------------------------------- */

@@ -136,16 +136,18 @@ static bool is_running(const struct container_item *item)
            strcmp(item->state, "dead") != 0;
 }
 
-/* One that runs ends by its glove when its owner is gone or its time is over; it is removed here
- * only when that time is long past. */
-static bool is_stale(const struct container_item *item, uint64_t now)
+/* The link was its owner's: nobody can hear one whose owner is dead.  Its glove ends it, but an
+ * engine that was killed may never learn of that, and says that it runs.  Podman's own removal is
+ * not to be met (box/docker/podman.c).  One whose time is over is left to its glove for a while. */
+static bool is_stale(const struct container_item *item, uint64_t now, bool is_podman)
 {
     const char *expires = container_label(item, DOCKER_LABEL_EXPIRES);
     uint64_t end = expires ? strtoull(expires, NULL, 10) : 0; /* "never": 0 */
 
     if (end > 0 && end + LATE_S < now)
         return true;
-    return !is_running(item) && is_owner_dead(container_label(item, DOCKER_LABEL_OWNER));
+    return !(is_podman && is_running(item)) &&
+           is_owner_dead(container_label(item, DOCKER_LABEL_OWNER));
 }
 
 /* Nothing more is asked of an engine that does not answer. */
@@ -173,7 +175,7 @@ static int sweep_containers(struct engine *engine, const char *run_dir, size_t *
     /* One that cannot be removed keeps no other; the first failure is told. */
     for (size_t i = 0; i < list.n && !is_gone(r); i++) {
         struct gb_err why = { 0 };
-        int removed = is_stale(&list.items[i], now)
+        int removed = is_stale(&list.items[i], now, engine_is_podman(engine))
                           ? container_remove(engine, list.items[i].id, &why)
                           : -ENOENT;
 
