@@ -384,6 +384,8 @@ static void follow(const struct json_value *plan)
         tell_error(&err, NULL);
         return;
     }
+    if (is_set(json, "learns") && model_learn_context(model, -1, &err) < 0)
+        tell_error(&err, NULL);
     tell_open(model);
     for (size_t i = 0; i < json_count(requests); i++)
         if (is_set(json_at(requests, i), "list"))

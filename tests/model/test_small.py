@@ -11,7 +11,7 @@ LONG = question("Tell a story.", schema={"type": "string", "minLength": 1500})
 
 
 def test_an_answer_is_streamed_and_counted(small):
-    talk = ask(small.url)
+    talk = ask(small.url, learns=True)
     assert talk.answer["finish"] == "stop" and talk.answer["text"].strip()
     assert len(talk.of("text")) > 3 and talk.heard() == talk.answer["text"]
     assert talk.answer["usage"]["input"] > 10 and talk.answer["usage"]["output"] >= len(talk.of("text")) / 2
