@@ -52,21 +52,6 @@ static size_t put_turn(struct json_writer *w, const struct model_message *messag
     return 1;
 }
 
-static int put_messages(struct json_writer *w, const struct wire_ask *ask, unsigned sent)
-{
-    cleanup_buf struct buf system = BUF_INIT(WIRE_BODY_MAX);
-    int r = wire_system(ask, sent, &system);
-
-    if (r < 0)
-        return r;
-    json_array_begin(w, "messages");
-    if (system.len > 0)
-        wire_put_message(w, "system", system.data);
-    wire_put_turns(w, ask, sent, put_turn);
-    json_array_end(w);
-    return 0;
-}
-
 static void put_format(struct json_writer *w, const struct model_request *request, unsigned sent)
 {
     if (!(sent & (PARAM_SCHEMA | PARAM_JSON_MODE)))
@@ -111,7 +96,7 @@ static int openai_body(const struct wire_ask *ask, struct buf *ret, struct gb_er
     json_writer_init(&w, ret, false);
     json_object_begin(&w, NULL);
     json_put_str(&w, "model", ask->model);
-    r = put_messages(&w, ask, sent);
+    r = wire_put_messages(&w, ask, sent, put_turn);
     if (r < 0)
         return wire_no_body(r, err);
     wire_put_functions(&w, ask->request);

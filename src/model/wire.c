@@ -82,6 +82,22 @@ void wire_put_turns(struct json_writer *w, const struct wire_ask *ask, unsigned 
         wire_put_message(w, "user", go_on);
 }
 
+int wire_put_messages(struct json_writer *w, const struct wire_ask *ask, unsigned sent,
+                      wire_turn put_turn)
+{
+    cleanup_buf struct buf system = BUF_INIT(WIRE_BODY_MAX);
+    int r = wire_system(ask, sent, &system);
+
+    if (r < 0)
+        return r;
+    json_array_begin(w, "messages");
+    if (system.len > 0)
+        wire_put_message(w, "system", system.data);
+    wire_put_turns(w, ask, sent, put_turn);
+    json_array_end(w);
+    return 0;
+}
+
 void wire_put_arguments(struct json_writer *w, const char *key, const struct model_call *call)
 {
     cleanup_json struct json_value *json = NULL;

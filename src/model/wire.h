@@ -68,6 +68,10 @@ void wire_put_message(struct json_writer *w, const char *role, const char *text)
 void wire_put_turns(struct json_writer *w, const struct wire_ask *ask, unsigned sent,
                     wire_turn put_turn);
 
+/* All of them as "messages", the system's first and as one. */
+int wire_put_messages(struct json_writer *w, const struct wire_ask *ask, unsigned sent,
+                      wire_turn put_turn);
+
 /* A call's arguments as an object: what a model wrote may be no JSON at all, and is {} then. */
 void wire_put_arguments(struct json_writer *w, const char *key, const struct model_call *call);
 
