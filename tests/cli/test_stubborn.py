@@ -98,7 +98,8 @@ LEAVES = {
                                                         then="sys.exit(5)")),
     "a stopped child": ("sh", "sh -c 'kill -STOP $$' & exit 5"),
     "a writer": ("sh", "(while :; do echo late; done) & exit 5"),
-    "a fork bomb": ("sh", "b() { b | b & }; b; exit 5"),
+    # The first process forks once, before there is a bomb that could take its place.
+    "a fork bomb": ("sh", "b() { : >lit; b | b & }; b & until [ -e lit ]; do :; done; exit 5"),
     "zombies": ("python", "import os, sys\nfor _ in range(50):\n    if os.fork() == 0: os._exit(0)\n"
                 "sys.exit(5)"),
     "threads": ("python", "import os, threading, time\nfor _ in range(20):\n"
