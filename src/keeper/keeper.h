@@ -205,6 +205,17 @@ int route_open(struct keeper *k, struct keeper_client *c, bool is_in, uint16_t a
 struct keeper_route *route_by_number(struct keeper *k, uint32_t number);
 void route_close(struct keeper *k, struct keeper_route *route);
 
+/* The channel that he calls by this number; NULL: he has none. */
+struct keeper_route *route_of(struct keeper *k, const struct keeper_client *c, uint32_t theirs);
+
+/* A request of his, whose number becomes the link's; without him one of the keeper's own, whose
+ * answer nobody waits for.  -EAGAIN when there are too many. */
+int request_open(struct keeper *k, const struct keeper_client *c, bool is_run, uint32_t *seq);
+struct keeper_request *request_by_seq(struct keeper *k, uint32_t seq);
+
+/* A run of his, ended or not; NULL: he has none of this number. */
+struct keeper_request *run_of(struct keeper *k, const struct keeper_client *c, uint32_t theirs);
+
 /* What keeper/ask.c takes of a client's frames and of the glove's. */
 int ask_serve(struct keeper *k, struct keeper_client *c, const struct msg_serve *serve);
 int ask_told(struct keeper *k, struct keeper_client *c, struct msg_told *told);
