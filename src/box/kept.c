@@ -23,130 +23,18 @@
 #include "base/dir.h"
 #include "base/err.h"
 #include "base/fd.h"
+#include "box/kept_dir.h"
 #include "box/kept_record.h"
 #include "box/switchboard.h"
 
 #define BOXES_MAX   4096
 #define RECORD_FILE "box.json"
-#define SOCKET_FILE "socket"
 #define FILL_FILE   "filling"
-#define RUNS_DIR    "runs"
 #define NEW_PREFIX  ".new-"
 #define LOCK_FILE   ".lock"
-#define BACKLOG     64
-#define CONNECT_S   10
 
 #define SWITCHBOARD_END_MS 5000
 #define LOCK_STEP_MS       20
-
-/* ---- the directory -------------------------------------------------------------------------- */
-
-static int no_state_dir(struct gb_err *err)
-{
-    return gb_fail(err, -ENOENT, GB_BLAME_CALLER,
-                   "there is no place that remembers boxes" GB_REMEDY
-                   "set HOME, XDG_STATE_HOME or GLOVEBOX_STATE_DIR");
-}
-
-/* STATE/boxes.  -ENOENT without err set when it is not there and is not to be made. */
-static int boxes_open(const char *state_dir, bool is_made, struct gb_err *err)
-{
-    char path[PATH_MAX];
-    int fd;
-    int r;
-
-    if (!state_dir)
-        return no_state_dir(err);
-    if (snprintf(path, sizeof(path), "%s/boxes", state_dir) >= (int)sizeof(path))
-        return gb_fail(err, -ENAMETOOLONG, GB_BLAME_CALLER, "'%.100s…': too long", state_dir);
-    r = is_made ? dir_make_parents(path, 0700) : 0;
-    if (r < 0 || (is_made && mkdir(path, 0700) < 0 && errno != EEXIST))
-        return gb_fail(err, r < 0 ? r : -errno, GB_BLAME_HOST, "making '%s': %s", path,
-                       strerror(r < 0 ? -r : errno));
-    fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0 && errno == ENOENT)
-        return -ENOENT;
-    return fd < 0 ? gb_fail_sys(err, "'%s'", path) : fd;
-}
-
-/* The directory's entries; the descriptor stays the caller's.  NULL: errno. */
-static DIR *entries_open(int fd)
-{
-    int own = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = own < 0 ? NULL : fdopendir(own);
-
-    if (!dir && own >= 0)
-        close(own);
-    return dir;
-}
-
-static void unlink_files(int fd)
-{
-    DIR *dir = entries_open(fd);
-    struct dirent *entry;
-
-    if (!dir)
-        return;
-    while ((entry = readdir(dir)) != NULL)
-        (void)unlinkat(fd, entry->d_name, 0);
-    (void)closedir(dir);
-}
-
-/* The directory of a box: its files and those of its runs.  What else is there stays. */
-static void box_dir_remove(int boxes, const char *name)
-{
-    cleanup_close int fd = openat(boxes, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    cleanup_close int runs =
-        fd < 0 ? -1 : openat(fd, RUNS_DIR, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-
-    if (runs >= 0)
-        unlink_files(runs);
-    if (fd < 0)
-        return;
-    (void)unlinkat(fd, RUNS_DIR, AT_REMOVEDIR);
-    unlink_files(fd);
-    (void)unlinkat(boxes, name, AT_REMOVEDIR);
-}
-
-/* ---- sockets -------------------------------------------------------------------------------- */
-
-/* A path through the directory's descriptor: the real one may be longer than a socket's may. */
-static struct sockaddr_un socket_address(int dir)
-{
-    struct sockaddr_un address = { .sun_family = AF_UNIX };
-
-    (void)snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/" SOCKET_FILE,
-                   dir);
-    return address;
-}
-
-static int socket_listen(int dir, struct gb_err *err)
-{
-    cleanup_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    struct sockaddr_un address = socket_address(dir);
-
-    /* The file gets the mode that the socket has; a umask would be that of every thread. */
-    if (fd < 0 || fchmod(fd, 0600) < 0 ||
-        bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 || listen(fd, BACKLOG) < 0)
-        return gb_fail_sys(err, "making the socket of a box");
-    return take_fd(&fd);
-}
-
-/* -ECONNREFUSED: its keeper is dead. */
-static int socket_connect(int dir)
-{
-    cleanup_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    struct sockaddr_un address = socket_address(dir);
-
-    if (fd < 0)
-        return -errno;
-    /* A keeper that takes nobody in is waited for as long as one that says nothing. */
-    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &(struct timeval){ .tv_sec = CONNECT_S },
-                     sizeof(struct timeval));
-    if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
-        return errno == ENOENT ? -ECONNREFUSED : -errno;
-    return take_fd(&fd);
-}
 
 /* ---- making --------------------------------------------------------------------------------- */
 
@@ -260,11 +148,11 @@ static int make_in(int boxes, const char *temp, const char *id, const struct kep
 
     if (r == 0 && kept->is_filling)
         r = write_mark(dir, err);
-    if (r == 0 && mkdirat(dir, RUNS_DIR, 0700) < 0)
+    if (r == 0 && mkdirat(dir, KEPT_RUNS_DIR, 0700) < 0)
         r = gb_fail_sys(err, "making the directory of a box");
     if (r < 0)
         return r;
-    listener = socket_listen(dir, err);
+    listener = kept_dir_listen(dir, err);
     if (listener < 0)
         return listener;
     if (renameat(boxes, temp, boxes, id) < 0)
@@ -277,7 +165,7 @@ static int make_in(int boxes, const char *temp, const char *id, const struct kep
 int kept_make(const struct kept_spec *spec, struct box *box, char id[static ID_SIZE],
               struct gb_err *err)
 {
-    cleanup_close int boxes = boxes_open(spec->state_dir, true, err);
+    cleanup_close int boxes = kept_dir_open(spec->state_dir, true, err);
     cleanup_with(texts_clear) struct texts texts = { 0 };
     char temp[sizeof(NEW_PREFIX) + ID_SIZE];
     struct kept kept;
@@ -291,8 +179,8 @@ int kept_make(const struct kept_spec *spec, struct box *box, char id[static ID_S
     kept = record_of(spec, box, id, &texts);
     r = make_in(boxes, temp, id, &kept, box, err);
     if (r < 0) {
-        box_dir_remove(boxes, temp);
-        box_dir_remove(boxes, id);
+        kept_dir_remove(boxes, temp);
+        kept_dir_remove(boxes, id);
     }
     return r;
 }
@@ -326,10 +214,10 @@ static int read_record(int boxes, const char *id, struct kept *ret, struct gb_er
 static bool is_alive(int boxes, const char *id)
 {
     cleanup_close int dir = openat(boxes, id, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    cleanup_close int fd = dir < 0 ? -ENOENT : socket_connect(dir);
+    cleanup_close int fd = dir < 0 ? -ENOENT : kept_dir_connect(dir);
 
     if (fd == -ECONNREFUSED)
-        box_dir_remove(boxes, id);
+        kept_dir_remove(boxes, id);
     return fd >= 0 || fd == -EAGAIN;
 }
 
@@ -339,7 +227,7 @@ static void sweep_new(int boxes, const char *name)
     cleanup_close int dir = openat(boxes, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 
     if (dir >= 0 && flock(dir, LOCK_EX | LOCK_NB) == 0)
-        box_dir_remove(boxes, name);
+        kept_dir_remove(boxes, name);
 }
 
 struct names {
@@ -364,7 +252,7 @@ static int names_add(struct names *names, const char *id)
 /* The ids that begin so, dead ones included. */
 static int names_find(int boxes, const char *prefix, struct names *ret)
 {
-    DIR *dir = entries_open(boxes);
+    DIR *dir = kept_dir_entries(boxes);
     struct dirent *entry;
     int r = 0;
 
@@ -415,7 +303,7 @@ static int list_names(int boxes, const struct names *names, struct kept **ret, s
 static int list_like(const char *state_dir, const char *prefix, struct kept **ret, size_t *ret_n,
                      struct gb_err *err)
 {
-    cleanup_close int boxes = boxes_open(state_dir, false, err);
+    cleanup_close int boxes = kept_dir_open(state_dir, false, err);
     struct names names = { 0 };
     int r;
 
@@ -455,7 +343,7 @@ static int no_such_box(const char *id, struct gb_err *err)
 /* By its whole id, without a look at the others.  Whether it lives is seen by who connects. */
 static int find_exactly(const char *state_dir, const char *id, struct kept *ret, struct gb_err *err)
 {
-    cleanup_close int boxes = boxes_open(state_dir, false, err);
+    cleanup_close int boxes = kept_dir_open(state_dir, false, err);
     int r;
 
     if (boxes < 0)
@@ -512,7 +400,7 @@ int kept_find_user(const char *state_dir, const char *user, struct kept *ret, st
 
 int kept_dir(const char *state_dir, const struct kept *kept, struct gb_err *err)
 {
-    cleanup_close int boxes = boxes_open(state_dir, false, err);
+    cleanup_close int boxes = kept_dir_open(state_dir, false, err);
     int dir = boxes < 0 ? boxes
                         : openat(boxes, kept->id, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 
@@ -530,15 +418,15 @@ int kept_fill_done(const char *state_dir, const struct kept *kept, struct gb_err
 
 static int connect_to(const char *state_dir, const struct kept *kept, struct gb_err *err)
 {
-    cleanup_close int boxes = boxes_open(state_dir, false, err);
+    cleanup_close int boxes = kept_dir_open(state_dir, false, err);
     cleanup_close int dir =
         boxes < 0 ? boxes : openat(boxes, kept->id, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    int fd = dir < 0 ? -ENOENT : socket_connect(dir);
+    int fd = dir < 0 ? -ENOENT : kept_dir_connect(dir);
 
     if (fd >= 0)
         return fd;
     if (fd == -ECONNREFUSED)
-        box_dir_remove(boxes, kept->id);
+        kept_dir_remove(boxes, kept->id);
     if (fd == -ECONNREFUSED || fd == -ENOENT)
         return no_such_box(kept->id, err);
     return gb_fail(err, fd, GB_BLAME_CALLER, "box %s is gone: %s", kept->id, strerror(-fd));
@@ -582,7 +470,7 @@ int kept_remove(const char *state_dir, const struct kept *kept, uint32_t *ret, s
 
 static int lock_open(const char *state_dir, const char *name, struct gb_err *err)
 {
-    cleanup_close int boxes = boxes_open(state_dir, true, err);
+    cleanup_close int boxes = kept_dir_open(state_dir, true, err);
     int fd = boxes < 0 ? -1 : openat(boxes, name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 
     if (boxes < 0)
@@ -624,8 +512,8 @@ int kept_lock_user(const char *state_dir, const char *user, int cancel_fd, struc
 void kept_forget(const char *state_dir, const char *id)
 {
     struct gb_err ignored = { 0 };
-    cleanup_close int boxes = boxes_open(state_dir, false, &ignored);
+    cleanup_close int boxes = kept_dir_open(state_dir, false, &ignored);
 
     if (boxes >= 0)
-        box_dir_remove(boxes, id);
+        kept_dir_remove(boxes, id);
 }
