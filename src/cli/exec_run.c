@@ -6,7 +6,6 @@
  * Ctrl-C and SIGTERM kill the run, and the result is told all the same.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,12 +26,10 @@
 #include "cli/exec_args.h"
 #include "cli/exec_lines.h"
 #include "cli/exec_packages.h"
+#include "cli/exec_print.h"
 #include "cli/exec_session.h"
-#include "cli/outlet.h"
 #include "cli/packages.h"
 #include "cli/term.h"
-#include "cli/term_filter.h"
-#include "cli/tty_filter.h"
 #include "conf/box_spec.h"
 #include "conf/certificates.h"
 #include "conf/settings.h"
@@ -43,153 +40,8 @@
 #include "run/run.h"
 #include "run/signals.h"
 
-/* Kept per piece when the terminal is protected; a piece grows at most fourfold. */
-#define SHOWN_MAX (1 << 20)
-
 /* Glovebox itself failed. */
 #define EXIT_FAILED 125
-
-#define PIPE_SIZE (1 << 20)
-
-/* A stream of ours that output of the box goes to. */
-struct sink {
-    struct outlet outlet;
-    bool is_tty;
-    bool is_ours; /* what we have to say goes there too */
-    struct term_filter filter;
-};
-
-struct printer {
-    struct sink sinks[3];  /* by stream */
-    const struct tty *tty; /* while it is raw the program draws on it */
-    struct tty_filter tty_filter;
-    struct exec_lines *lines; /* they carry the output instead; NULL: none */
-    uint64_t wall_ms;         /* of a step: no reader is waited for longer */
-    bool is_mid_line;         /* the box wrote last where we write, and no end of a line */
-    int error;                /* of the write that failed */
-};
-
-/* ---- output --------------------------------------------------------------------------------- */
-
-/* When our reader has gone the run has no purpose left: it is cancelled, as SIGPIPE would do. */
-static int print_output(void *user, int stream, const void *bytes, size_t len)
-{
-    struct printer *p = user;
-    struct sink *sink = &p->sinks[stream];
-    cleanup_buf struct buf shown = BUF_INIT(SHOWN_MAX);
-
-    if (p->lines)
-        return exec_lines_output(p->lines, stream, bytes, len);
-    if (sink->is_tty) {
-        int r = p->tty->is_raw ? tty_filter_add(&p->tty_filter, bytes, len, &shown)
-                               : term_filter_add(&sink->filter, bytes, len, &shown);
-
-        if (r < 0)
-            return r;
-        bytes = shown.data;
-        len = shown.len;
-    }
-    if (len > 0 && p->error == 0) {
-        (void)buf_add(&sink->outlet.pending, bytes, len);
-        p->error = outlet_push(&sink->outlet);
-    }
-    if (len > 0 && sink->is_ours)
-        p->is_mid_line = ((const char *)bytes)[len - 1] != '\n';
-    return p->error;
-}
-
-static void print_begin(struct printer *p, const struct run_request *request)
-{
-    p->wall_ms = request->box->limits.wall_ms;
-    if (p->lines)
-        exec_lines_begin(p->lines, request->id, request->language ? request->language->name : NULL,
-                         p->wall_ms);
-}
-
-static void print_step(void *user, const char *name)
-{
-    struct printer *p = user;
-
-    p->sinks[1].outlet.deadline_ns = p->sinks[2].outlet.deadline_ns = clock_after_ms(p->wall_ms);
-    if (p->lines)
-        exec_lines_step(p->lines, name);
-}
-
-/* What we say begins on a line of its own. */
-static void start_line(struct printer *p)
-{
-    if (p->is_mid_line)
-        (void)fd_write_full(STDERR_FILENO, "\n", 1);
-    p->is_mid_line = false;
-}
-
-/* A reader that left has seen what it wanted, and one that is stuck was given up because we were
- * told to end; any other failure must be told. */
-static int printer_check(const struct printer *p, struct gb_err *err)
-{
-    if (p->error == 0 || p->error == -EPIPE || p->error == -ETIMEDOUT)
-        return 0;
-    return gb_fail(err, p->error, GB_BLAME_HOST, "writing the output: %s", strerror(-p->error));
-}
-
-static bool is_same_file(int a, int b)
-{
-    struct stat one;
-    struct stat other;
-
-    return fstat(a, &one) == 0 && fstat(b, &other) == 0 && one.st_dev == other.st_dev &&
-           one.st_ino == other.st_ino;
-}
-
-static void printer_init(struct printer *p, int cancel_fd)
-{
-    *p = (struct printer){ 0 };
-    for (int stream = 1; stream <= 2; stream++) {
-        outlet_init(&p->sinks[stream].outlet, stream, cancel_fd);
-        p->sinks[stream].is_tty = isatty(stream);
-    }
-    p->sinks[1].is_ours = is_same_file(STDOUT_FILENO, STDERR_FILENO);
-    p->sinks[2].is_ours = true;
-}
-
-static void printer_clear(struct printer *p)
-{
-    outlet_clear(&p->sinks[1].outlet);
-    outlet_clear(&p->sinks[2].outlet);
-}
-
-/* A pipe takes the output without a copy; a larger one saves waking its reader.  Where our own
- * words go it is read, so that they can begin on a line of their own. */
-static int pipe_sink(const struct sink *sink)
-{
-    struct stat st;
-
-    if (sink->is_ours || fstat(sink->outlet.fd, &st) < 0 || !S_ISFIFO(st.st_mode))
-        return -1;
-    (void)fcntl(sink->outlet.fd, F_SETPIPE_SZ, PIPE_SIZE); /* refused where the user has many */
-    return sink->outlet.fd;
-}
-
-static void print_rest(struct printer *p)
-{
-    for (int stream = 1; stream <= 2; stream++) {
-        struct sink *sink = &p->sinks[stream];
-        int r;
-
-        if (sink->is_tty)
-            (void)term_filter_end(&sink->filter, &sink->outlet.pending);
-        r = outlet_finish(&sink->outlet);
-        if (p->error == 0)
-            p->error = r;
-    }
-}
-
-/* Does somebody read what we say? */
-static bool is_heard(const struct printer *p)
-{
-    return p->sinks[2].outlet.error != -ETIMEDOUT &&
-           !(p->sinks[1].is_ours && p->sinks[1].outlet.error == -ETIMEDOUT);
-}
 
 /* ---- the request ---------------------------------------------------------------------------- */
 
@@ -242,40 +94,6 @@ void exec_refused(const struct gb_err *why, bool is_jsonl)
     (void)id_make('r', result.id);
     (void)(is_jsonl ? exec_lines_end(&lines, &result, false, &ignored)
                     : print_json(&result, false, &ignored));
-}
-
-/* Names of files come from the box. */
-static void print_notes(struct printer *printer, const struct run_result *result)
-{
-    for (size_t i = 0; i < result->n_notes; i++) {
-        cleanup_buf struct buf text = BUF_INIT(SHOWN_MAX);
-
-        start_line(printer);
-        (void)buf_puts(&text, "glovebox: ");
-        (void)term_filter_line(result->notes[i], strlen(result->notes[i]), &text);
-        (void)buf_putc(&text, '\n');
-        if (!buf_error(&text))
-            (void)fd_write_full(STDERR_FILENO, text.data, text.len);
-    }
-}
-
-/* One line for whoever watches, where a limit or a signal decided. */
-static void print_hint(struct printer *printer, const struct run_result *result,
-                       enum color_mode color)
-{
-    char text[RUN_HINT_MAX];
-    char end[RUN_END_MAX];
-    const char *hint = run_result_hint(result, text);
-    const char *killed = run_result_killed(result, end);
-    struct term term;
-
-    if (!hint && !killed)
-        return;
-    start_line(printer);
-    term_init(&term, STDERR_FILENO, color, environ);
-    (void)dprintf(STDERR_FILENO, "%sglovebox: %s%s%s%s\n", term_on(&term, TERM_YELLOW),
-                  hint ? verdict_name(run_result_step(result)->verdict) : "", hint ? ": " : "",
-                  hint ? hint : killed, term_off(&term));
 }
 
 /* ---- all of it ------------------------------------------------------------------------------ */
@@ -400,7 +218,7 @@ static int run_recorded(const struct exec_args *args, const struct settings *set
     request.output = record_output;
     request.step = record_step;
     request.user = &recorder;
-    print_begin(base->user, &request);
+    printer_begin(base->user, &request);
     r = run_request(args, &request, box, result, err);
     if (r < 0)
         run_record_failure(&recorder.record, &result->error);
@@ -459,7 +277,7 @@ static int execute(const struct exec_args *args, const struct settings *settings
                    struct run_result *result, struct gb_err *err)
 {
     struct box_spec spec = settings_box_spec(settings);
-    const int sinks[3] = { -1, pipe_sink(&printer->sinks[1]), pipe_sink(&printer->sinks[2]) };
+    const int sinks[3] = { -1, printer_pipe(&printer->sinks[1]), printer_pipe(&printer->sinks[2]) };
     struct run_request request = {
         .box = &spec,
         .language = args->language,
@@ -480,8 +298,8 @@ static int execute(const struct exec_args *args, const struct settings *settings
         .sinks = sinks,
         .stdin_fd = args->has_stdin ? STDIN_FILENO : -1,
         .cancel_fd = cancel_fd,
-        .output = args->is_json && !args->is_jsonl ? NULL : print_output,
-        .step = print_step,
+        .output = args->is_json && !args->is_jsonl ? NULL : printer_output,
+        .step = printer_step,
         .user = printer,
     };
     cleanup_with(packages_close) struct packages packages;
@@ -506,7 +324,7 @@ static int execute(const struct exec_args *args, const struct settings *settings
         return r;
     if (id_make('r', id) == 0)
         request.id = id;
-    print_begin(printer, &request);
+    printer_begin(printer, &request);
     r = run_request(args, &request, NULL, result, err);
     if (r < 0 && misses_toolchain(settings, r))
         err->blame = GB_BLAME_CALLER;
@@ -554,15 +372,15 @@ static int tell(const struct exec_args *args, const struct settings *settings,
         term_error(err, settings->color, environ);
         return EXIT_FAILED;
     }
-    if (!is_heard(printer))
+    if (!printer_is_heard(printer))
         return code;
-    print_notes(printer, result);
+    printer_notes(printer, result);
     if (r < 0) {
-        start_line(printer);
+        printer_start_line(printer);
         packages_print_log(result->packages);
         term_error(err, settings->color, environ);
     } else {
-        print_hint(printer, result, settings->color);
+        printer_hint(printer, result, settings->color);
     }
     return code;
 }
@@ -591,7 +409,7 @@ int exec_run(const struct exec_args *args, const struct settings *settings, stru
         result.error = *err;
     if (!result.id[0])
         (void)id_make('r', result.id);
-    print_rest(&printer);
+    printer_rest(&printer);
     r = tell(args, settings, &printer, &result, r, err);
     if (printer_check(&printer, err) < 0) {
         term_error(err, settings->color, environ);
