@@ -36,7 +36,16 @@ int box_call_parse(const struct call *call, void *args, const char *const *user,
 
 int box_call_find(struct box_call *call, const char *user, struct gb_err *err)
 {
-    return box_find(&call->settings, call->id, user, &call->kept, err);
+    int r;
+
+    if (call->id || call->makes_box)
+        return box_find(&call->settings, call->id, user, &call->kept, err);
+    r = kept_find_user(call->settings.state_dir, user, &call->kept, err);
+    return r <= 0
+               ? r
+               : gb_fail(err, -ENOENT, GB_BLAME_CALLER,
+                         "'%s' has no box" GB_REMEDY "the first glovebox box run or put makes it",
+                         user);
 }
 
 int box_call_attach(struct box_call *call, const char *user, struct gb_err *err)

@@ -18,6 +18,7 @@ struct box_call {
     struct parsed parsed;
     struct settings settings;
     const char *id;              /* as it was said; NULL: a user's box */
+    bool makes_box;              /* a user who has none gets one: set before it is looked for */
     const char *const *operands; /* behind BOX */
     size_t n_operands;
     struct kept kept;
@@ -26,11 +27,12 @@ struct box_call {
 };
 
 /* Parses the words; *user is where --user goes, and stands for BOX.  1: help was wanted.  ret is
- * zeroed; box_call_clear() is owed in any case. */
+ * zeroed but for makes_box; box_call_clear() is owed in any case. */
 int box_call_parse(const struct call *call, void *args, const char *const *user,
                    struct box_call *ret, struct gb_err *err);
 
-/* Finds the box, and with box_call_attach() reaches it. */
+/* Finds the box, and with box_call_attach() reaches it.  Who only looks makes no box: a name that
+ * was mistyped would have one. */
 int box_call_find(struct box_call *call, const char *user, struct gb_err *err);
 int box_call_attach(struct box_call *call, const char *user, struct gb_err *err);
 

@@ -152,7 +152,7 @@ static int put_tree(struct box_call *call, const struct box_place *place, const 
 static int put_one(struct box_call *call, const char *text, struct gb_err *err)
 {
     struct box_place place;
-    struct pair pair;
+    struct pair pair = { 0 };
     cleanup_close int fd = -1;
     struct stat st;
     int r = split(text, &pair, err);
@@ -270,7 +270,7 @@ static int see_kind(void *user, const struct listing_entry *entry)
 static int get_one(struct box_call *call, const char *text, struct gb_err *err)
 {
     struct box_place place;
-    struct pair pair;
+    struct pair pair = { 0 };
     char host[PATH_MAX];
     enum listing_kind kind = 0;
     int r = split(text, &pair, err);
@@ -297,12 +297,12 @@ static int get_one(struct box_call *call, const char *text, struct gb_err *err)
 
 /* ---- both ----------------------------------------------------------------------------------- */
 
-static int each(const struct call *call,
+static int each(const struct call *call, bool makes_box,
                 int (*one)(struct box_call *call, const char *text, struct gb_err *err),
                 struct gb_err *err)
 {
     struct files_args args = { 0 };
-    cleanup_box_call struct box_call opened = { 0 };
+    cleanup_box_call struct box_call opened = { .makes_box = makes_box };
     int r = box_call_parse(call, &args, &args.user, &opened, err);
 
     if (r == 0 && opened.n_operands == 0)
@@ -316,12 +316,12 @@ static int each(const struct call *call,
 
 static int put_call(const struct call *call, struct gb_err *err)
 {
-    return each(call, put_one, err);
+    return each(call, true, put_one, err);
 }
 
 static int get_call(const struct call *call, struct gb_err *err)
 {
-    return each(call, get_one, err);
+    return each(call, false, get_one, err);
 }
 
 const struct cmd cmd_box_put = {

@@ -208,6 +208,15 @@ def test_a_users_box_is_meant_by_its_user(place):
         assert user.call("rm").returncode == 0
 
 
+@pytest.mark.parametrize("command", [("get", "x"), ("ls",), ("stat", "x"), ("rmfile", "x"), ("runs",), ("logs", "r_x"), ("stats",),
+                                     ("net",), ("ports",), ("wait", "r_x"), ("kill", "r_x")], ids=lambda c: c[0])
+def test_who_only_looks_makes_no_box(command):
+    """A name that was mistyped is told, and has no box afterwards."""
+    done = kept.Kept("--user=nobody").call(*command)
+    assert done.returncode == 2 and b"'nobody' has no box" in done.err and b"remedy: " in done.err, done
+    assert kept.listed() == []
+
+
 @pytest.mark.parametrize("command", ["put", "get", "ls", "stat", "rmfile"])
 def test_a_box_that_is_not_there_is_told(place, command):
     done = kept.Kept("b_nosuchbox").call(command, "x")
