@@ -93,7 +93,7 @@ def test_request_dependencies_run_search_and_working_code_with_tests(place, flow
 
 
 def test_analysis_generation_dependencies_execution_errors_and_an_explanation(place, flow):
-    """S0-06: its stages in their order, the last with an explanation."""
+    """S0-06, S0-11: its stages in their order, the last with an explanation."""
     agent, done, _ = flow
     kinds = [event["event"] for event in done.events]
     order = [kinds.index(kind) for kind in ("contract", "tests", "code", "report", "search", "mutation", "end")]
@@ -128,8 +128,8 @@ def test_code_environment_execution_logs_adaption(place):
 
 
 def test_plan_generate_execute_analyse_refine_finish(place):
-    """S4-01, S4-10, S4-13: the orchestrator plans, the coder writes files, a box runs them, the feedback goes back to the coder,
-    every step leaves its files, and the run can be taken up from its folder."""
+    """S0-01, S4-01, S4-09, S4-10, S4-13: the orchestrator plans, the coder writes files, a box runs them, the feedback
+    goes back to the coder, every step leaves its files, and the run can be taken up from its folder."""
     agent = Agent(place, task.program_rules(first=task.WRONG_COUNT, mended=task.COUNT))
     done = agent.run("--objective", task.TASK)
     assert done.document["outcome"] == "passed" and done.document["attempts"] == 2

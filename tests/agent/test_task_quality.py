@@ -52,7 +52,7 @@ def test_a_function_that_nobody_notices_gets_a_test_and_passes(place):
 
 
 def test_what_a_linter_says_is_in_the_document(place):
-    """Whichever the box has: ruff, pyflakes, or the few checks of the judge itself."""
+    """S0-20. Whichever the box has: ruff, pyflakes, or the few checks of the judge itself."""
     rules = [rule.replace(ADDS, "import os\n\n\n" + ADDS).replace(MORE, NOTICE_SUB)
              for rule in library_rules(NOTICE_ADD)]
     document = Agent(place, rules).run("add").document

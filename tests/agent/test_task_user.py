@@ -99,6 +99,7 @@ def outputs(done):
 # ---- the last run ------------------------------------------------------------------------------
 
 def test_the_last_run_of_a_program_is_in_the_users_box_and_no_test_is(users):
+    """S0-07: one box for a user, and nobody else's."""
     agent = users(task.program_rules(TALLY))
     first = agent.call("--jsonl", "--user", "ada", task.TASK, code=0)
     assert first.document["outcome"] == "passed" and first.document["user"] == "ada", first

@@ -25,6 +25,7 @@ def desk(place):
 
 
 def test_what_is_found_reaches_the_model_and_is_told(desk):
+    """S0-10"""
     with serving(FOUND) as (url, seen):
         answer = desk.run("--record", "task.rec", "which number?", env={**desk.env, "SEARXNG_URL": url})
     assert answer.stdout == b"42\n"
