@@ -41,6 +41,13 @@ int judge_cancelled(struct gb_err *err)
     return gb_fail(err, -ECANCELED, GB_BLAME_CALLER, "cancelled");
 }
 
+int judge_nonce(char ret[static ID_SIZE], struct gb_err *err)
+{
+    int r = id_make('v', ret);
+
+    return r < 0 ? gb_fail(err, r, GB_BLAME_HOST, "drawing a nonce: %s", strerror(-r)) : 0;
+}
+
 static const struct judge_kind *kind_of(const struct judge_spec *spec)
 {
     return spec->contract->kind == CONTRACT_LIBRARY ? &judge_library : &judge_program;
@@ -308,8 +315,10 @@ int judge_run_all(const struct judge_spec *specs, size_t n, struct judge_report 
     m.judgings = calloc(n, sizeof(*m.judgings));
     if (!m.judgings)
         return gb_no_memory(err);
-    for (; r == 0 && m.n < n; m.n++)
+    for (; r == 0 && m.n < n; m.n++) {
         r = judging_begin(&m.judgings[m.n], &specs[m.n], &ret[m.n], err);
+        m.judgings[m.n].is_alone = n == 1;
+    }
     if (r == 0 && n > 0)
         r = run_matrix(&m, specs[0].jobs, err);
     for (size_t i = 0; i < m.n; i++)

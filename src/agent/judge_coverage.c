@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* agent/judge_coverage.c - which statements of the tested code ran.
+/* agent/judge_coverage.c - which statements of the tested code ran, as the boxes tell it.
  *
- * The server of each test tells, on a stream that the code can write to as well: for people, never
- * for the verdict.
+ * They tell on a stream that the code can write to as well: for people, never for the verdict.
+ * Only lines that the code's own files have are taken.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,39 +16,57 @@
 #define LINES_MAX      20000 /* of a file, that are looked at */
 
 struct covered {
-    char *name;
-    bool *ran; /* by line; of LINES_MAX + 1 */
+    const struct agent_file *file;
+    size_t n_lines;
+    bool *ran; /* by line, from 1 */
     bool *is_statement;
 };
 
 struct coverage {
+    const struct agent_files *code;
+    const char *dir;
     struct covered files[FILES_MAX];
     size_t n;
 };
 
-static struct covered *file_of(struct coverage *all, const char *name)
+static size_t count_lines(const struct agent_file *file)
 {
-    struct covered *file;
+    size_t n = 1;
 
-    for (size_t i = 0; i < all->n; i++)
-        if (strcmp(all->files[i].name, name) == 0)
-            return &all->files[i];
-    if (all->n == FILES_MAX)
-        return NULL;
-    file = &all->files[all->n];
-    file->name = strdup(name);
-    file->ran = calloc(LINES_MAX + 1, sizeof(bool));
-    file->is_statement = calloc(LINES_MAX + 1, sizeof(bool));
-    all->n++;
-    return file->name && file->ran && file->is_statement ? file : NULL;
+    for (size_t i = 0; i < file->len && n < LINES_MAX; i++)
+        n += file->text[i] == '\n';
+    return n;
 }
 
-static void mark(const struct json_value *list, bool *ret)
+/* NULL: it is none of the code's, or there is no memory. */
+static struct covered *file_of(struct coverage *all, const char *name)
+{
+    char path[AGENT_PATH_MAX + 1];
+    const struct agent_file *file;
+    struct covered *new;
+
+    if ((size_t)snprintf(path, sizeof(path), "%s%s", all->dir, name) >= sizeof(path))
+        return NULL;
+    file = agent_files_find(all->code, path);
+    for (size_t i = 0; file && i < all->n; i++)
+        if (all->files[i].file == file)
+            return &all->files[i];
+    if (!file || all->n == FILES_MAX)
+        return NULL;
+    new = &all->files[all->n++];
+    new->file = file;
+    new->n_lines = count_lines(file);
+    new->ran = calloc(new->n_lines + 1, sizeof(bool));
+    new->is_statement = calloc(new->n_lines + 1, sizeof(bool));
+    return new->ran &&new->is_statement ? new : NULL;
+}
+
+static void mark(const struct json_value *list, size_t n_lines, bool *ret)
 {
     for (size_t i = 0; i < json_count(list) && i < LINES_MAX; i++) {
         uint64_t line;
 
-        if (json_u64(json_at(list, i), &line) && line <= LINES_MAX)
+        if (json_u64(json_at(list, i), &line) && line > 0 && line <= n_lines)
             ret[line] = true;
     }
 }
@@ -65,10 +84,10 @@ static void add_line(struct coverage *all, const char *text, size_t len)
         const struct json_value *told = json_member(files, i, &name);
         struct covered *file = file_of(all, name);
 
-        if (!file)
-            return;
-        mark(json_get(told, "statements"), file->is_statement);
-        mark(json_get(told, "ran"), file->ran);
+        if (!file || !file->ran || !file->is_statement)
+            continue;
+        mark(json_get(told, "statements"), file->n_lines, file->is_statement);
+        mark(json_get(told, "ran"), file->n_lines, file->ran);
     }
 }
 
@@ -78,17 +97,20 @@ static double share(const struct coverage *all)
     size_t ran = 0;
 
     for (size_t i = 0; i < all->n; i++) {
-        for (size_t line = 0; line <= LINES_MAX; line++) {
-            n += all->files[i].is_statement[line];
-            ran += all->files[i].is_statement[line] && all->files[i].ran[line];
+        const struct covered *file = &all->files[i];
+
+        for (size_t line = 1; line <= file->n_lines; line++) {
+            n += file->is_statement[line];
+            ran += file->is_statement[line] && file->ran[line];
         }
     }
     return n > 0 ? (double)ran / (double)n : -1;
 }
 
-double coverage_read(const char *text, size_t len, const char *nonce)
+double coverage_read(const char *text, size_t len, const char *nonce,
+                     const struct agent_files *code, const char *dir)
 {
-    struct coverage all = { 0 };
+    struct coverage all = { .code = code, .dir = dir };
     size_t mark_len = strlen(nonce);
     bool is_whole = true;
     double found;
@@ -104,10 +126,9 @@ double coverage_read(const char *text, size_t len, const char *nonce)
         len -= n;
     }
     for (size_t i = 0; i < all.n; i++)
-        is_whole = is_whole && all.files[i].name && all.files[i].ran && all.files[i].is_statement;
+        is_whole = is_whole && all.files[i].ran && all.files[i].is_statement;
     found = is_whole ? share(&all) : -1;
     for (size_t i = 0; i < all.n; i++) {
-        free(all.files[i].name);
         free(all.files[i].ran);
         free(all.files[i].is_statement);
     }

@@ -7,11 +7,13 @@
  *    judge_built.c      what was compiled last
  *    judge_syntax.c     is it valid?  Of what is not compiled
  *    judge_special.c    does it know the inputs of its tests?
+ *    judge_watch.c      which statements of it do they reach?
  *    judge_library.c    a library: collected without code, each test with a pair of boxes
  *    judge_check.c      what can be told of Python code without running it
  *    judge_verdict.c    lines of the verdict channel
  *    judge_pair.c       what one pair of boxes says about one test
  *    judge_summary.c    outcome, diagnosis, and what goes to the model
+ *    judge_coverage.c   what boxes tell of statements that ran
  *    judge_mutants.c    the tests against changed code
  *    judge_load.c       files that go into a box
  */
@@ -22,11 +24,13 @@
 #include <stdint.h>
 
 #include "agent/cases.h"
+#include "agent/guest.h"
 #include "agent/judge.h"
 #include "agent/trial.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/id.h"
 #include "box/box.h"
 #include "run/language.h"
 
@@ -55,6 +59,7 @@ int load_inputs(struct load *load, const struct judge_spec *spec);
 int load_copy(struct load *load, const struct load *from); /* borrows the contents */
 /* Takes the bytes over, also when it fails. */
 int load_take(struct load *load, const char *path, unsigned mode, void *bytes, size_t len);
+int load_guest(struct load *load, enum guest_role role);
 void load_clear(struct load *load);
 
 #define cleanup_load cleanup_with(load_clear)
@@ -98,6 +103,7 @@ struct judging {
     const struct judge_spec *spec;
     struct judge_report *report;
     struct judge_note *notes; /* of report->rows */
+    bool is_alone;            /* no other solution meets the tests besides */
     bool is_decided;          /* before any test: report has diagnosis and summary */
     char *hint;               /* what the text of the code gives reason to suspect */
     char *packages;           /* check.packages: told when a test fails */
@@ -142,6 +148,9 @@ int judge_items(struct judge_tests *tests, const struct judge_found *found, size
 
 int judge_cancelled(struct gb_err *err);
 
+/* What begins the lines that a box tells, and the box's own code cannot guess. */
+int judge_nonce(char ret[static ID_SIZE], struct gb_err *err);
+
 /* Only what is said above, without its load: nothing is run.  first: the contract's first file.
  * program_clear() is owed in any case. */
 int program_commands(const struct judge_spec *spec, const struct agent_file *first,
@@ -172,6 +181,14 @@ void built_put(struct judge_built *built, const struct agent_files *code,
 int program_meet(const struct program *program, const struct judge_spec *spec,
                  const struct program_case *item, struct judge_row *row, struct judge_note *note,
                  struct gb_err *err);
+
+/* What the box of a case has: its files over the inputs and below the code. */
+int program_case_load(const struct program *program, const struct judge_spec *spec,
+                      const struct program_case *item, struct load *ret);
+
+/* Of a Python program whose cases have passed: report->coverage (judge_watch.c).  Decides
+ * nothing. */
+int program_watch(struct judging *judging, struct gb_err *err);
 
 /* Of a program that has passed: one that answers the input of a test with a constant becomes
  * suspect (judge_special.c). */
@@ -289,8 +306,10 @@ struct batch {
 int library_batch(const struct batch *batch, struct guest_verdicts *ret, struct trial_end ends[2],
                   struct gb_err *err);
 
-/* Statements that ran of all there are, from such lines; negative: not known. */
-double coverage_read(const char *text, size_t len, const char *nonce);
+/* Statements that ran of all there are, from such lines; negative: not known.  Files are named
+ * below dir, which is "" or ends with a slash; those that are none of the code's do not count. */
+double coverage_read(const char *text, size_t len, const char *nonce,
+                     const struct agent_files *code, const char *dir);
 
 /* ---- words (judge_summary.c) ---------------------------------------------------------------- */
 

@@ -14,10 +14,8 @@
 
 #include "agent/contract.h"
 #include "agent/given.h"
-#include "agent/guest.h"
 #include "agent/judge_inside.h"
 #include "base/err.h"
-#include "base/id.h"
 #include "base/path.h"
 
 #define CODE_DIR   "code"
@@ -147,14 +145,6 @@ static void say_code(struct words *words, const struct contract *contract)
 
 /* ---- files of a box ------------------------------------------------------------------------- */
 
-static int load_guest(struct load *load, enum guest_role role)
-{
-    struct box_file file;
-
-    guest_file(role, &file);
-    return load_add(load, "", file.path, file.mode, file.bytes, (size_t)file.size);
-}
-
 /* The guest's own files last: no test may stand in their place. */
 static int load_tests(struct load *load, const struct judge_spec *spec,
                       const struct judge_tests *tests, const char *nonce, const char *ids)
@@ -201,13 +191,6 @@ static struct box_spec box_within(const struct judge_spec *spec, uint64_t wall_m
 
     box.limits.wall_ms = wall_ms;
     return box;
-}
-
-static int make_nonce(char nonce[static ID_SIZE], struct gb_err *err)
-{
-    int r = id_make('v', nonce);
-
-    return r < 0 ? gb_fail(err, r, GB_BLAME_HOST, "drawing a nonce: %s", strerror(-r)) : 0;
 }
 
 static int read_verdicts(const struct trial_end *runner, const char *nonce,
@@ -265,7 +248,7 @@ static int collect(const struct judge_spec *spec, struct judge_tests *tests, str
     char nonce[ID_SIZE];
     struct trial_spec trial;
     struct trial_end end = { 0 };
-    int r = make_nonce(nonce, err);
+    int r = judge_nonce(nonce, err);
 
     if (r < 0)
         return r;
@@ -325,7 +308,7 @@ static int meet_together(const struct judging *j, const struct judge_test *test,
     char nonce[ID_SIZE];
     struct trial_spec trial;
     struct trial_end end = { 0 };
-    int r = make_nonce(nonce, err);
+    int r = judge_nonce(nonce, err);
 
     row->is_together = note->is_together = true;
     if (r < 0)
@@ -378,7 +361,7 @@ static int meet_apart(const struct judging *j, const struct judge_test *test, st
     struct trial_spec server;
     struct trial_end ends[2] = { 0 };
     char nonce[ID_SIZE];
-    int r = make_nonce(nonce, err);
+    int r = judge_nonce(nonce, err);
 
     if (r < 0)
         return r;
@@ -448,7 +431,7 @@ int library_batch(const struct batch *batch, struct guest_verdicts *ret, struct 
     struct trial_spec runner;
     struct trial_spec server;
     char nonce[ID_SIZE];
-    int r = make_nonce(nonce, err);
+    int r = judge_nonce(nonce, err);
 
     if (r < 0)
         return r;
@@ -485,6 +468,7 @@ static int cover(struct judging *j, struct gb_err *err)
     cleanup_verdicts struct guest_verdicts verdicts = { 0 };
     cleanup_buf struct buf ids = BUF_INIT(IDS_MAX);
     struct trial_end ends[2] = { 0 };
+    char dir[AGENT_PATH_MAX + 1];
     char nonce[ID_SIZE];
     struct batch batch = {
         .spec = j->spec,
@@ -493,7 +477,7 @@ static int cover(struct judging *j, struct gb_err *err)
         .limit_s = TEST_MS / 1000.0,
         .wall_ms = COVER_WALL_MS,
     };
-    int r = make_nonce(nonce, err);
+    int r = judge_nonce(nonce, err);
 
     ids_for_coverage(j, &ids);
     if (r < 0 || ids.len == 0)
@@ -501,10 +485,12 @@ static int cover(struct judging *j, struct gb_err *err)
     if (buf_error(&ids) < 0)
         return gb_no_memory(err);
     batch.ids = ids.data;
+    (void)snprintf(dir, sizeof(dir), "%.*s", module_dir(j->spec->contract),
+                   j->spec->contract->module ? j->spec->contract->module : "");
     r = library_batch(&batch, &verdicts, ends, err);
     if (r == 0)
-        j->report->coverage =
-            coverage_read(ends[1].err.data ? ends[1].err.data : "", ends[1].err.len, nonce);
+        j->report->coverage = coverage_read(ends[1].err.data ? ends[1].err.data : "",
+                                            ends[1].err.len, nonce, j->spec->code, dir);
     trial_end_clear(&ends[0]);
     trial_end_clear(&ends[1]);
     return r;

@@ -104,6 +104,14 @@ int load_inputs(struct load *load, const struct judge_spec *spec)
     return r;
 }
 
+int load_guest(struct load *load, enum guest_role role)
+{
+    struct box_file file;
+
+    guest_file(role, &file);
+    return load_add(load, "", file.path, file.mode, file.bytes, (size_t)file.size);
+}
+
 int load_copy(struct load *load, const struct load *from)
 {
     int r = 0;

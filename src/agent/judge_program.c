@@ -297,9 +297,8 @@ static bool is_programs(const struct program *program, const struct judge_spec *
     return false;
 }
 
-/* Files of the case, over the inputs and below the code. */
-static int case_load(const struct program *program, const struct judge_spec *spec,
-                     const struct program_case *item, struct load *ret)
+int program_case_load(const struct program *program, const struct judge_spec *spec,
+                      const struct program_case *item, struct load *ret)
 {
     int r = load_copy(ret, &program->load);
 
@@ -404,7 +403,7 @@ int program_meet(const struct program *program, const struct judge_spec *spec,
     int r;
 
     if (case_input(item, &input) < 0 ||
-        (item->files[0] && case_load(program, spec, item, &load) < 0))
+        (item->files[0] && program_case_load(program, spec, item, &load) < 0))
         return gb_no_memory(err);
     if (item->timeout_ms < limited.box.limits.wall_ms)
         limited.box.limits.wall_ms = item->timeout_ms;
@@ -544,6 +543,8 @@ static int conclude(struct judging *j, struct gb_err *err)
     int r = j->report->outcome == OUTCOME_PASSED ? special_find(j, err) : 0;
 
     rest(j);
+    if (r == 0 && j->is_alone && is_python(j->spec))
+        r = program_watch(j, err);
     return r;
 }
 

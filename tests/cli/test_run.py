@@ -8,6 +8,8 @@ import pytest
 import scripts
 from scripts import Desk
 
+TASK = "adds the numbers of its lines"
+
 EXAMPLES = {
     "the sum of 1 to 100": ("print(sum(range(1, 101)))\n", "5050"),
     "squares of 1 to 10": ("print([n * n for n in range(1, 11)])\n",
@@ -76,6 +78,20 @@ def test_a_program_is_built_in_four_calls_and_delivered(place):
         assert part in said, said
     run = desk.call("exec", "--stdin", f"{folder}/delivered/count.py", stdin=b"4\n5\n")
     assert run.stdout == b"9\n"
+
+
+def test_statements_of_a_program_that_its_cases_reach_are_measured(place):
+    """In the document, the events, what a person sees, and what is kept; no figure where a case fails."""
+    more = scripts.COUNT.replace("print(total)\n", "try:\n    print(total)\nexcept OSError:\n    sys.exit(1)\n")
+    desk = Desk(place, scripts.program_rules(code=more))
+    document = desk.document(TASK)
+    assert document["outcome"] == "passed" and document["coverage"] == 0.8182, document
+    assert document["spent"]["calls"] == 4
+    lines = scripts.events(desk.run("--jsonl", TASK).stdout)
+    assert [line["report"]["coverage"] for line in lines if line["event"] == "report"] == [0.8182]
+    assert "coverage 82 % of statements" in desk.run("--plain", TASK).stderr.decode()
+    desk.write(scripts.program_rules(code=scripts.WRONG_COUNT))
+    assert desk.document("--max-attempts", "1", "--max-steps", "1", TASK, code=1)["coverage"] is None
 
 
 def test_a_first_attempt_that_fails_is_mended(place):

@@ -541,8 +541,26 @@ static void coverage_is_the_union_of_all_tests(void **state)
         "nonce {\"cover\":{\"a.py\":{\"statements\":[1e30,-1],\"ran\":\"x\"}}}\nnonce junk\n"
         "other {\"cover\":{\"a.py\":{\"statements\":[3],\"ran\":[3]}}}\n";
 
-    assert_int_equal((int)(coverage_read(text, strlen(text), "nonce") * 100), 75);
-    assert_true(coverage_read("", 0, "nonce") < 0);
+    struct agent_files code = { 0 };
+
+    assert_int_equal(agent_files_put(&code, "a.py", "1\n2\n3\n4", 7), 0);
+    assert_int_equal((int)(coverage_read(text, strlen(text), "nonce", &code, "") * 100), 75);
+    assert_true(coverage_read("", 0, "nonce", &code, "") < 0);
+    agent_files_clear(&code);
+}
+
+static void coverage_is_of_lines_that_the_code_has(void **state)
+{
+    static const char text[] =
+        "nonce {\"cover\":{\"a.py\":{\"statements\":[0,1,2,3],\"ran\":[0,1,3]},"
+        "\"b.py\":{\"statements\":[1,2],\"ran\":[1,2]},"
+        "\"../a.py\":{\"statements\":[1],\"ran\":[1]}}}\n";
+    struct agent_files code = { 0 };
+
+    assert_int_equal(agent_files_put(&code, "src/a.py", "1\n2", 3), 0);
+    assert_int_equal((int)(coverage_read(text, strlen(text), "nonce", &code, "src/") * 100), 50);
+    assert_true(coverage_read(text, strlen(text), "nonce", &code, "") < 0);
+    agent_files_clear(&code);
 }
 
 int main(void)
@@ -569,6 +587,7 @@ int main(void)
         cmocka_unit_test(long_output_is_head_and_tail),
         cmocka_unit_test(the_check_tells_the_first_kind_of_complaint),
         cmocka_unit_test(coverage_is_the_union_of_all_tests),
+        cmocka_unit_test(coverage_is_of_lines_that_the_code_has),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,77 +5,55 @@ from __future__ import annotations
 import os
 import sys
 from bisect import bisect_right
-from types import CodeType, FrameType
 
+from .lines import Lines
 from .wire import to_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Iterable
 
 FILES_MAX = 100
 BYTES_MAX = 1 << 20
 
 
 class Coverage:
+    """Of a library: all files below its directory."""
+
     def __init__(self, code: str) -> None:
-        self._code = code + "/"
-        self._hits: dict[str, set[int]] = {}
+        self._code = code
+        self._lines = Lines(code)
 
     def start(self) -> None:
-        monitoring = getattr(sys, "monitoring", None)
-        if monitoring is not None:
-            tool = monitoring.COVERAGE_ID
-            monitoring.use_tool_id(tool, "judge")
-            monitoring.register_callback(tool, monitoring.events.LINE, self._on_line)
-            monitoring.set_events(tool, monitoring.events.LINE)
-            return
-        import threading
-        threading.settrace(self._on_call)
-        sys.settrace(self._on_call)
+        self._lines.start()
 
     def report(self, fd: int, nonce: str) -> None:
-        """One line: the nonce and {file: {"statements": [...], "ran": [...]}}."""
         sys.settrace(None)
-        found = {name: _statements(text, self._hits.get(path, set()))
-                 for path, name, text in self._files()}
-        line = f"{nonce} {to_json({'cover': found})}\n"
-        view = memoryview(line.encode())
-        while view:
-            view = view[os.write(fd, view):]
+        ran = self._lines.ran()
+        tell(fd, nonce, {os.path.relpath(path, self._code): statements(read(path), ran.get(path, ()))
+                         for path in self._files()})
 
-    def _on_line(self, code: CodeType, line: int) -> Any:
-        if code.co_filename.startswith(self._code):
-            self._hits.setdefault(code.co_filename, set()).add(line)
-        return sys.monitoring.DISABLE  # each line tells once
-
-    def _on_call(self, frame: FrameType, event: str, arg: Any) -> Any:
-        name = frame.f_code.co_filename
-        if not name.startswith(self._code):
-            return None
-        lines = self._hits.setdefault(name, set())
-        lines.add(frame.f_lineno)
-
-        def on_line(inner: FrameType, what: str, _: Any) -> Any:
-            if what == "line":
-                lines.add(inner.f_lineno)
-            return on_line
-
-        return on_line
-
-    def _files(self) -> list[tuple[str, str, str]]:
+    def _files(self) -> list[str]:
         found = []
         for folder, folders, names in os.walk(self._code):
             folders.sort()
-            for name in sorted(names):
-                path = os.path.join(folder, name)
-                if name.endswith(".py") and os.path.getsize(path) <= BYTES_MAX:
-                    with open(path, encoding="utf-8", errors="replace") as file:
-                        found.append((path, os.path.relpath(path, self._code), file.read()))
-        return found[:FILES_MAX]
+            found += [os.path.join(folder, name) for name in sorted(names) if name.endswith(".py")]
+        return [path for path in found if os.path.getsize(path) <= BYTES_MAX][:FILES_MAX]
 
 
-def _statements(text: str, lines: set[int]) -> dict[str, list[int]]:
+def read(path: str) -> str:
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read(BYTES_MAX)
+
+
+def tell(fd: int, nonce: str, found: dict[str, dict[str, list[int]]]) -> None:
+    """One line: the nonce and {file: {"statements": [...], "ran": [...]}}."""
+    view = memoryview(f"{nonce} {to_json({'cover': found})}\n".encode())
+    while view:
+        view = view[os.write(fd, view):]
+
+
+def statements(text: str, lines: Iterable[int]) -> dict[str, list[int]]:
     """First lines of all statements (an except counts as one) but docstrings, and of those in
     which a line has run."""
     import ast
