@@ -13,25 +13,6 @@
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
-static void put_code(struct json_writer *w, const struct agent_files *files)
-{
-    if (files->n == 0) {
-        json_put_null(w, "latest_code");
-        return;
-    }
-    json_object_begin(w, "latest_code");
-    json_array_begin(w, "files");
-    for (size_t i = 0; i < files->n; i++) {
-        json_object_begin(w, NULL);
-        json_put_str(w, "relative_path", files->items[i].path);
-        json_put_bytes(w, "content", files->items[i].text, files->items[i].len);
-        json_object_end(w);
-    }
-    json_array_end(w);
-    json_put_str(w, "reasoning", files->prose ? files->prose : "");
-    json_object_end(w);
-}
-
 int checkpoint_text(const struct checkpoint *checkpoint, struct buf *ret)
 {
     struct json_writer w;
@@ -43,7 +24,10 @@ int checkpoint_text(const struct checkpoint *checkpoint, struct buf *ret)
     for (char *const *item = checkpoint->history; item && *item; item++)
         json_put_raw(&w, NULL, *item);
     json_array_end(&w);
-    put_code(&w, &checkpoint->latest_code);
+    if (checkpoint->latest_code.n > 0)
+        agent_files_artifact(&w, "latest_code", &checkpoint->latest_code);
+    else
+        json_put_null(&w, "latest_code");
     json_put_str(&w, "execution_feedback", checkpoint->execution_feedback);
     json_put_u64(&w, "orchestrator_step", checkpoint->orchestrator_step);
     json_object_end(&w);

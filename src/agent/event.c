@@ -106,20 +106,6 @@ static void put_tests(struct json_writer *w, const struct judge_tests *tests)
     json_array_end(w);
 }
 
-static void put_files(struct json_writer *w, const struct agent_files *files)
-{
-    if (!files)
-        return;
-    json_array_begin(w, "files");
-    for (size_t i = 0; i < files->n; i++) {
-        json_object_begin(w, NULL);
-        json_put_str(w, "path", files->items[i].path);
-        json_put_bytes(w, "text", files->items[i].text, files->items[i].len);
-        json_object_end(w);
-    }
-    json_array_end(w);
-}
-
 static void put_row(struct json_writer *w, const struct judge_row *row)
 {
     if (!row)
@@ -165,7 +151,8 @@ int event_text(const struct agent_event *event, struct buf *ret)
     if (event->json)
         event_put_packages(&w, event->json);
     put_tests(&w, event->tests);
-    put_files(&w, event->files);
+    if (event->files)
+        agent_files_list(&w, "files", event->files);
     put_row(&w, event->row);
     put_report(&w, event->report);
     put_mutation(&w, event->mutation);

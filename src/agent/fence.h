@@ -31,6 +31,7 @@
 
 struct buf;
 struct gb_err;
+struct json_writer;
 
 struct agent_file {
     char *path;
@@ -63,6 +64,11 @@ const struct agent_file *agent_files_find(const struct agent_files *files, const
 /* Adds the file, or replaces its text.  -EINVAL for a path that is refused, -E2BIG and -EFBIG for
  * too many and too much. */
 int agent_files_put(struct agent_files *files, const char *path, const char *text, size_t len);
+
+/* As JSON: a list of {"path", "text"}; and as the artifacts of a run have them, {"files":
+ * [{"relative_path", "content"}], "reasoning"}.  key: NULL in a list, or for the whole. */
+void agent_files_list(struct json_writer *w, const char *key, const struct agent_files *files);
+void agent_files_artifact(struct json_writer *w, const char *key, const struct agent_files *files);
 
 /* A path that a model may name: path_is_below(), at most AGENT_PATH_MAX bytes of UTF-8, without
  * blanks, control bytes, quotes, a backslash or any of : * ? < > |, no part that begins with '-'.

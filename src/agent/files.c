@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "json/utf8.h"
+#include "json/writer.h"
 
 static int refuse(const char *path, const char *why, struct gb_err *err)
 {
@@ -152,4 +153,32 @@ void agent_files_clear(struct agent_files *files)
     free(files->items);
     free(files->prose);
     *files = (struct agent_files){ 0 };
+}
+
+/* ---- as JSON -------------------------------------------------------------------------------- */
+
+static void put_files(struct json_writer *w, const char *key, const struct agent_files *files,
+                      const char *path_key, const char *text_key)
+{
+    json_array_begin(w, key);
+    for (size_t i = 0; i < files->n; i++) {
+        json_object_begin(w, NULL);
+        json_put_str(w, path_key, files->items[i].path);
+        json_put_bytes(w, text_key, files->items[i].text, files->items[i].len);
+        json_object_end(w);
+    }
+    json_array_end(w);
+}
+
+void agent_files_list(struct json_writer *w, const char *key, const struct agent_files *files)
+{
+    put_files(w, key, files, "path", "text");
+}
+
+void agent_files_artifact(struct json_writer *w, const char *key, const struct agent_files *files)
+{
+    json_object_begin(w, key);
+    put_files(w, "files", files, "relative_path", "content");
+    json_put_str(w, "reasoning", files->prose ? files->prose : "");
+    json_object_end(w);
 }

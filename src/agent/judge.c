@@ -41,6 +41,13 @@ int judge_cancelled(struct gb_err *err)
     return gb_fail(err, -ECANCELED, GB_BLAME_CALLER, "cancelled");
 }
 
+int judge_trial(const struct trial_spec *trial, struct trial_end *ret, struct gb_err *err)
+{
+    int r = trial_run(trial, ret, err);
+
+    return r == 0 && ret->verdict == VERDICT_CANCELLED ? judge_cancelled(err) : r;
+}
+
 int judge_nonce(char ret[static ID_SIZE], struct gb_err *err)
 {
     int r = id_make('v', ret);

@@ -28,6 +28,7 @@ struct box_spec;
 struct buf;
 struct contract;
 struct gb_err;
+struct json_writer;
 
 enum test_class {
     CLASS_NORMAL,
@@ -242,6 +243,9 @@ const struct judge_test *judge_test_of(const struct judge_tests *tests, const ch
 bool judge_was_withdrawn(const struct judge_tests *tests, const char *id);
 /* How many tests count, and have passed. */
 size_t judge_report_count(const struct judge_report *report, size_t *ret_passed);
+
+/* A share from 0 to 1; null where it is negative: not known. */
+void judge_put_share(struct json_writer *w, const char *key, double share);
 
 /* As JSON and back. */
 int judge_report_text(const struct judge_report *report, struct buf *ret);

@@ -225,11 +225,8 @@ static int run_python(const struct judge_spec *spec, const struct load *load,
         .cancel_fd = spec->cancel_fd,
         .deadline_ns = spec->deadline_ns,
     };
-    int r = trial_run(&trial, ret, err);
 
-    if (r == 0 && ret->verdict == VERDICT_CANCELLED)
-        r = judge_cancelled(err);
-    return r;
+    return judge_trial(&trial, ret, err);
 }
 
 /* What there is instead, so that the model can do without. */

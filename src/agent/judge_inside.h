@@ -147,6 +147,8 @@ int judge_items(struct judge_tests *tests, const struct judge_found *found, size
                 struct gb_err *err);
 
 int judge_cancelled(struct gb_err *err);
+/* trial_run(), of which a cancelled one is an error. */
+int judge_trial(const struct trial_spec *trial, struct trial_end *ret, struct gb_err *err);
 
 /* What begins the lines that a box tells, and the box's own code cannot guess. */
 int judge_nonce(char ret[static ID_SIZE], struct gb_err *err);
@@ -181,6 +183,9 @@ void built_put(struct judge_built *built, const struct agent_files *code,
 int program_meet(const struct program *program, const struct judge_spec *spec,
                  const struct program_case *item, struct judge_row *row, struct judge_note *note,
                  struct gb_err *err);
+
+/* What a comparison sees of a run. */
+struct case_seen program_seen(const struct trial_end *end);
 
 /* What the box of a case has: its files over the inputs and below the code. */
 int program_case_load(const struct program *program, const struct judge_spec *spec,

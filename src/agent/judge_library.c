@@ -262,9 +262,7 @@ static int collect(const struct judge_spec *spec, struct judge_tests *tests, str
     say_modules(&words, spec->contract, NO_CODE);
     say_files(&words, &tests->files);
     trial = trial_of(spec, spec->box, &load, &words, VERDICTS_KEEP);
-    r = trial_run(&trial, &end, err);
-    if (r == 0 && end.verdict == VERDICT_CANCELLED)
-        r = judge_cancelled(err);
+    r = judge_trial(&trial, &end, err);
     if (r == 0)
         r = read_verdicts(&end, nonce, &verdicts, err);
     if (r == 0)
@@ -321,9 +319,7 @@ static int meet_together(const struct judging *j, const struct judge_test *test,
     say_code(&words, spec->contract);
     say_test(&words, spec, test);
     trial = trial_of(spec, &box, &load, &words, VERDICTS_KEEP);
-    r = trial_run(&trial, &end, err);
-    if (r == 0 && end.verdict == VERDICT_CANCELLED)
-        r = judge_cancelled(err);
+    r = judge_trial(&trial, &end, err);
     if (r == 0)
         r = read_verdicts(&end, nonce, &verdicts, err);
     if (r == 0)

@@ -168,9 +168,7 @@ static int make_mutants(struct mutation *m, struct gb_err *err)
     say_mutate(&load, argv);
     trial.files = load.files;
     trial.n_files = load.n;
-    r = trial_run(&trial, &end, err);
-    if (r == 0 && end.verdict == VERDICT_CANCELLED)
-        r = judge_cancelled(err);
+    r = judge_trial(&trial, &end, err);
     if (r == 0)
         r = read_mutants(m, end.out.data ? end.out.data : "", end.out.len, err);
     trial_end_clear(&end);

@@ -139,12 +139,10 @@ static int compile(const struct judge_spec *spec, struct program *program,
         return gb_no_memory(err);
     trial.files = program->load.files;
     trial.n_files = program->load.n;
-    r = trial_run(&trial, &end, err);
+    r = judge_trial(&trial, &end, err);
     free(fetch.bytes);
     if (r < 0)
         r = gb_wrap(err, r, "compiling");
-    else if (end.verdict == VERDICT_CANCELLED)
-        r = judge_cancelled(err);
     else if (end.verdict != VERDICT_OK)
         r = compile_failed(program, &end, ret_diagnosis, ret_summary, err);
     else if (end.refused.code < 0)
@@ -270,17 +268,13 @@ int program_start(const struct program *program, const struct load *load, char *
         .pool =
             load == &program->load && !program->box.net && !program->there ? program->pool : NULL,
     };
-    int r;
 
     *ret = (struct trial_end){ 0 };
     if (!argv)
         return gb_no_memory(err);
     if (wall_ms < box.limits.wall_ms)
         box.limits.wall_ms = wall_ms;
-    r = trial_run(&trial, ret, err);
-    if (r == 0 && ret->verdict == VERDICT_CANCELLED)
-        r = judge_cancelled(err);
-    return r;
+    return judge_trial(&trial, ret, err);
 }
 
 /* ---- one case ------------------------------------------------------------------------------- */
@@ -326,17 +320,22 @@ static int case_seen_digest(const struct trial_end *end, char **ret, struct gb_e
     return *ret ? 0 : gb_no_memory(err);
 }
 
-/* 1, 0 and why, or negative. */
-static int compare(const struct program_case *item, const struct trial_end *end,
-                   char why[static CASE_WHY_SIZE])
+struct case_seen program_seen(const struct trial_end *end)
 {
-    const struct case_seen seen = {
+    return (struct case_seen){
         .out = end->out.data ? end->out.data : "",
         .out_len = end->out.len,
         .err = end->err.data ? end->err.data : "",
         .err_len = end->err.len,
         .exit_code = (int)end->end.code,
     };
+}
+
+/* 1, 0 and why, or negative. */
+static int compare(const struct program_case *item, const struct trial_end *end,
+                   char why[static CASE_WHY_SIZE])
+{
+    const struct case_seen seen = program_seen(end);
 
     if (end->is_cut[1] && item->expect.out) {
         (void)snprintf(why, CASE_WHY_SIZE, "stdout is longer than %d bytes", OUT_KEEP);

@@ -314,13 +314,7 @@ static bool ended_alike(const struct trial_end *a, const struct trial_end *b)
 static int is_expected(const struct program_case *item, const struct trial_end *end)
 {
     char why[CASE_WHY_SIZE];
-    const struct case_seen seen = {
-        .out = end->out.data ? end->out.data : "",
-        .out_len = end->out.len,
-        .err = end->err.data ? end->err.data : "",
-        .err_len = end->err.len,
-        .exit_code = (int)end->end.code,
-    };
+    const struct case_seen seen = program_seen(end);
 
     if (end->verdict != VERDICT_OK && end->verdict != VERDICT_NONZERO)
         return 0;

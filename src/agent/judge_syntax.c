@@ -58,12 +58,10 @@ static int run_check(const struct judge_spec *spec, const struct program *progra
         .is_reading = true,
     };
     struct trial_end end;
-    int r = trial_run(&trial, &end, err);
+    int r = judge_trial(&trial, &end, err);
 
-    if (r == 0 && end.verdict == VERDICT_CANCELLED)
-        r = judge_cancelled(err);
     /* Without the interpreter, or without time, the tests will say so. */
-    else if (r == 0 && end.verdict != VERDICT_OK && !end.is_late && !end.end.exec_error)
+    if (r == 0 && end.verdict != VERDICT_OK && !end.is_late && !end.end.exec_error)
         r = not_valid(program, path, &end, ret_diagnosis, ret_summary, err);
     trial_end_clear(&end);
     return r;

@@ -54,18 +54,6 @@ static void put_packages(struct json_writer *w, const char *json)
     json_object_end(w);
 }
 
-static void put_files(struct json_writer *w, const char *key, const struct agent_files *files)
-{
-    json_array_begin(w, key);
-    for (size_t i = 0; i < files->n; i++) {
-        json_object_begin(w, NULL);
-        json_put_str(w, "path", files->items[i].path);
-        json_put_bytes(w, "text", files->items[i].text, files->items[i].len);
-        json_object_end(w);
-    }
-    json_array_end(w);
-}
-
 static void put_tests(struct json_writer *w, const struct agent_outcome *out)
 {
     json_array_begin(w, "tests");
@@ -87,18 +75,10 @@ static void put_tests(struct json_writer *w, const struct agent_outcome *out)
     json_array_end(w);
 }
 
-static void put_share(struct json_writer *w, const char *key, double share)
-{
-    if (share < 0)
-        json_put_null(w, key);
-    else
-        json_put_double(w, key, share, 4);
-}
-
 static void put_quality(struct json_writer *w, const struct agent_outcome *out)
 {
-    put_share(w, "coverage", out->report.n_rows > 0 ? out->report.coverage : -1);
-    put_share(w, "mutation_score", out->mutation.n > 0 ? out->mutation.score : -1);
+    judge_put_share(w, "coverage", out->report.n_rows > 0 ? out->report.coverage : -1);
+    judge_put_share(w, "mutation_score", out->mutation.n > 0 ? out->mutation.score : -1);
     json_array_begin(w, "unnoticed");
     for (size_t i = 0; i < out->mutation.n; i++) {
         const struct judge_mutant *mutant = &out->mutation.items[i];
@@ -150,9 +130,9 @@ int agent_outcome_text(const struct agent_spec *spec, const struct agent_outcome
     put_contract(&w, outcome);
     put_network(&w, &outcome->reach);
     put_packages(&w, outcome->packages);
-    put_files(&w, "files", &outcome->code);
+    agent_files_list(&w, "files", &outcome->code);
     put_tests(&w, outcome);
-    put_files(&w, "test_files", &outcome->tests.files);
+    agent_files_list(&w, "test_files", &outcome->tests.files);
     put_json(&w, "test_cases", outcome->tests.cases);
     put_quality(&w, outcome);
     put_json(&w, "matrix", outcome->matrix);

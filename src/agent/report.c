@@ -192,7 +192,7 @@ static int read_row(const struct json_value *object, struct judge_row *ret)
     return in.r < 0 ? in.r : ret->id ? 0 : -EINVAL;
 }
 
-static void put_share(struct json_writer *w, const char *key, double share)
+void judge_put_share(struct json_writer *w, const char *key, double share)
 {
     if (share < 0)
         json_put_null(w, key);
@@ -210,7 +210,7 @@ int judge_report_text(const struct judge_report *report, struct buf *ret)
     json_put_str(&w, "reason", report->reason);
     json_put_str(&w, "diagnosis", diagnoses[report->diagnosis]);
     json_put_str(&w, "summary", report->summary);
-    put_share(&w, "coverage", report->coverage);
+    judge_put_share(&w, "coverage", report->coverage);
     json_put_str(&w, "lint", report->lint);
     json_put_u64(&w, "ms", report->ms);
     json_put_u64(&w, "memory_peak_bytes", report->memory_peak_bytes);
@@ -409,14 +409,7 @@ int judge_tests_text(const struct judge_tests *tests, struct buf *ret)
     for (size_t i = 0; i < tests->n; i++)
         write_test(&w, &tests->items[i]);
     json_array_end(&w);
-    json_array_begin(&w, "files");
-    for (size_t i = 0; i < tests->files.n; i++) {
-        json_object_begin(&w, NULL);
-        json_put_str(&w, "path", tests->files.items[i].path);
-        json_put_bytes(&w, "text", tests->files.items[i].text, tests->files.items[i].len);
-        json_object_end(&w);
-    }
-    json_array_end(&w);
+    agent_files_list(&w, "files", &tests->files);
     json_put_str(&w, "cases", tests->cases);
     json_object_end(&w);
     return json_writer_end(&w);
@@ -503,7 +496,7 @@ int judge_mutation_text(const struct judge_mutation *mutation, struct buf *ret)
 
     json_writer_init(&w, ret, false);
     json_object_begin(&w, NULL);
-    put_share(&w, "score", mutation->score);
+    judge_put_share(&w, "score", mutation->score);
     json_array_begin(&w, "mutants");
     for (size_t i = 0; i < mutation->n; i++)
         write_mutant(&w, &mutation->items[i]);

@@ -91,23 +91,12 @@ static int take_answer(void *user, const char *text, size_t len, struct gb_err *
     return ask_taken(r);
 }
 
-/* {"files": [{"relative_path", "content"}], "reasoning"}. */
 static int files_json(const struct agent_files *files, struct buf *ret)
 {
     struct json_writer w;
 
     json_writer_init(&w, ret, true);
-    json_object_begin(&w, NULL);
-    json_array_begin(&w, "files");
-    for (size_t i = 0; i < files->n; i++) {
-        json_object_begin(&w, NULL);
-        json_put_str(&w, "relative_path", files->items[i].path);
-        json_put_bytes(&w, "content", files->items[i].text, files->items[i].len);
-        json_object_end(&w);
-    }
-    json_array_end(&w);
-    json_put_str(&w, "reasoning", files->prose ? files->prose : "");
-    json_object_end(&w);
+    agent_files_artifact(&w, NULL, files);
     return json_writer_end(&w);
 }
 
