@@ -15,9 +15,8 @@
 #include "agent/ask.h"
 #include "agent/checkpoint.h"
 #include "agent/decision.h"
-#include "agent/draft.h"
-#include "agent/fallback.h"
 #include "agent/folder.h"
+#include "agent/plan.h"
 #include "agent/query.h"
 #include "agent/redact.h"
 #include "agent/state.h"
@@ -25,130 +24,9 @@
 #include "base/err.h"
 #include "json/writer.h"
 
-#define SCHEMA_MAX     (64 << 10)
 #define NAME_SIZE      64
-#define PLAN_SHARE     50 /* percent of the time: a plan that takes more leaves none to follow it */
-#define UNANSWERED_MAX 3  /* questions without anybody to ask */
-#define IDLE_STEPS_MAX 2  /* steps in a row without new code: going on would only cost */
-
-/* ---- the choice ----------------------------------------------------------------------------- */
-
-struct choice {
-    const struct task *task;
-    struct decision decision;
-    bool has_contract; /* another one than before */
-    struct contract contract;
-};
-
-static void choice_clear(struct choice *choice)
-{
-    decision_clear(&choice->decision);
-    contract_clear(&choice->contract);
-}
-
-static int take_contract(struct choice *choice, struct gb_err *err)
-{
-    const struct task *task = choice->task;
-    const char *json = choice->decision.contract;
-    const char *language = task->spec->language;
-    int r;
-
-    if (!json && !task->out->has_contract)
-        return gb_fail(err, -EINVAL, GB_BLAME_PEER, "\"code\" needs a \"contract\"");
-    if (!json)
-        return 0;
-    r = contract_parse(json, strlen(json), &choice->contract, err);
-    if (r < 0)
-        return r;
-    choice->has_contract = true;
-    if (fallback_is_example(&choice->contract))
-        return gb_fail(err, -EINVAL, GB_BLAME_PEER,
-                       "this is the contract of the example; make one for the task");
-    if (language && strcmp(choice->contract.language, language) != 0)
-        return gb_fail(err, -EINVAL, GB_BLAME_PEER, "the language must be %s, not %s", language,
-                       choice->contract.language);
-    return 0;
-}
-
-static int take_decision(void *user, const char *text, size_t len, struct gb_err *err)
-{
-    struct choice *choice = user;
-    int r;
-
-    choice_clear(choice);
-    choice->has_contract = false;
-    r = decision_parse(text, len, &choice->decision, err);
-    if (r == 0 && choice->decision.action == ACTION_CODE)
-        r = take_contract(choice, err);
-    return ask_taken(r);
-}
-
-static int choose(struct task *task, struct choice *choice, struct gb_err *err)
-{
-    cleanup_buf struct buf schema = BUF_INIT(SCHEMA_MAX);
-    struct prompt_var vars[TASK_VARS + 3];
-    char name[NAME_SIZE];
-    struct question question = {
-        .name = name,
-        .role = ROLE_ORCHESTRATOR,
-        .doing = "planning",
-        .agent = "orchestrator",
-        .prompt = "orchestrator",
-        .vars = vars,
-        .n_vars = N_ELEMENTS(vars),
-        .schema_name = "decision",
-        .seed = task->step,
-        .share = PLAN_SHARE,
-    };
-
-    if (decision_schema(&schema) < 0)
-        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for a schema");
-    task_vars(task, vars);
-    vars[TASK_VARS] = (struct prompt_var){ "language", task->spec->language, 0 };
-    vars[TASK_VARS + 1] = (struct prompt_var){ "languages", task->languages, 0 };
-    vars[TASK_VARS + 2] = (struct prompt_var){ "steps", task->steps.data, 0 };
-    (void)snprintf(name, sizeof(name), "step-%u/decide", task->step);
-    question.schema = schema.data;
-    return ask(task, &question, take_decision, choice, NULL, err);
-}
-
-/* No answer could be used.  Without a contract the code is written first, unless a human was asked
- * and wants another one; a contract that was there before is kept; after work that is done there is
- * nothing to do but to end. */
-static int go_on_without(struct task *task, struct choice *choice, const struct gb_err *why,
-                         struct gb_err *err)
-{
-    bool is_first = task->step == 1;
-    int r = 0;
-
-    if (!task->out->has_contract && task->human.len > 0)
-        return gb_fail(err, why->code, why->blame, "%s", why->msg);
-
-    choice_clear(choice);
-    choice->has_contract = false;
-    choice->decision.action = task->out->has_contract && !is_first ? ACTION_FINISH : ACTION_CODE;
-    choice->decision.reason = strdup("no plan could be had from the model");
-    if (!choice->decision.reason)
-        return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for a plan");
-    task_note(task, "no plan could be had from the model: %s", why->msg);
-    if (!task->out->has_contract) {
-        r = draft_contract(task, &choice->contract, err);
-        choice->has_contract = r == 0;
-    }
-    return r;
-}
-
-static int choose_anyhow(struct task *task, struct choice *choice, struct gb_err *err)
-{
-    struct gb_err why = { 0 };
-    int r = choose(task, choice, &why);
-
-    if (r == -EBADMSG && !task->is_over)
-        return go_on_without(task, choice, &why, err);
-    if (r < 0 && err)
-        *err = why;
-    return r;
-}
+#define UNANSWERED_MAX 3 /* questions without anybody to ask */
+#define IDLE_STEPS_MAX 2 /* steps in a row without new code: going on would only cost */
 
 /* ---- what was chosen ------------------------------------------------------------------------ */
 
@@ -273,7 +151,7 @@ static int doubt_answer(struct task *task, struct gb_err *err)
 
 /* Each: 1 when the task is done, 0 when the orchestrator goes on. */
 
-static int do_code(struct task *task, struct choice *choice, struct gb_err *err)
+static int do_code(struct task *task, struct plan *plan, struct gb_err *err)
 {
     struct agent_outcome *out = task->out;
     bool is_answer;
@@ -281,13 +159,13 @@ static int do_code(struct task *task, struct choice *choice, struct gb_err *err)
     int r;
 
     out->tried = (struct agent_stop){ 0 };
-    r = choice->has_contract ? is_agreed(task, &choice->contract, err) : 1;
+    r = plan->has_contract ? is_agreed(task, &plan->contract, err) : 1;
 
     if (r == 0)
         task_log(task, "the user wants another contract");
     if (r < 1)
         return r;
-    r = choice->has_contract ? agree(task, &choice->contract, err) : 0;
+    r = plan->has_contract ? agree(task, &plan->contract, err) : 0;
     if (r == 0)
         r = reach_settle(task, err);
     if (r < 0)
@@ -306,9 +184,9 @@ static int do_code(struct task *task, struct choice *choice, struct gb_err *err)
     return r < 0 ? r : 1;
 }
 
-static int do_search(struct task *task, struct choice *choice, struct gb_err *err)
+static int do_search(struct task *task, struct plan *plan, struct gb_err *err)
 {
-    const char *query = choice->decision.query;
+    const char *query = plan->decision.query;
     cleanup_buf struct buf clean = BUF_INIT(QUERY_MAX);
     char name[NAME_SIZE];
 
@@ -321,16 +199,16 @@ static int do_search(struct task *task, struct choice *choice, struct gb_err *er
     return lookup(task, name, clean.data, err);
 }
 
-static int do_human(struct task *task, struct choice *choice, struct gb_err *err)
+static int do_human(struct task *task, struct plan *plan, struct gb_err *err)
 {
     char name[NAME_SIZE];
     int r;
 
     (void)snprintf(name, sizeof(name), "step-%u/human", task->step);
-    r = ask_human(task, name, choice->decision.question, NULL, err);
+    r = ask_human(task, name, plan->decision.question, NULL, err);
     if (r != 0)
         return r < 0 ? r : 0;
-    task_note(task, "nobody is asked: %s", choice->decision.question);
+    task_note(task, "nobody is asked: %s", plan->decision.question);
     task_log(task, "there is nobody to ask: assume what is most sensible, and say so");
     if (++task->unanswered < UNANSWERED_MAX)
         return 0;
@@ -338,9 +216,9 @@ static int do_human(struct task *task, struct choice *choice, struct gb_err *err
 }
 
 /* An answer counts only where nothing was built: it would hide that a build has failed. */
-static int do_finish(struct task *task, struct choice *choice, struct gb_err *err)
+static int do_finish(struct task *task, struct plan *plan, struct gb_err *err)
 {
-    const struct decision *decision = &choice->decision;
+    const struct decision *decision = &plan->decision;
     struct agent_outcome *out = task->out;
 
     if (decision->explanation && set_text(&out->explanation, decision->explanation, err) < 0)
@@ -352,8 +230,7 @@ static int do_finish(struct task *task, struct choice *choice, struct gb_err *er
     return give_up(task, decision->reason ? decision->reason : "it was given up", err);
 }
 
-static int (*const doers[N_ACTIONS])(struct task *task, struct choice *choice,
-                                     struct gb_err *err) = {
+static int (*const doers[N_ACTIONS])(struct task *task, struct plan *plan, struct gb_err *err) = {
     [ACTION_CODE] = do_code,
     [ACTION_SEARCH] = do_search,
     [ACTION_HUMAN] = do_human,
@@ -425,19 +302,19 @@ static void tell_step(struct task *task, const struct decision *decision)
 
 static int one_step(struct task *task, struct gb_err *err)
 {
-    struct choice choice = { .task = task };
+    struct plan plan = { .task = task };
     int r = task_may(task, BUDGET_STEPS, err);
 
     if (r < 0)
         return r;
     budget_spend_step(&task->budget);
     task->step++;
-    r = choose_anyhow(task, &choice, err);
+    r = plan_make(task, &plan, err);
     if (r == 0) {
-        tell_step(task, &choice.decision);
-        r = doers[choice.decision.action](task, &choice, err);
+        tell_step(task, &plan.decision);
+        r = doers[plan.decision.action](task, &plan, err);
     }
-    choice_clear(&choice);
+    plan_clear(&plan);
     keep_checkpoint(task);
     return r;
 }
