@@ -64,6 +64,17 @@ struct run_session {
     struct agent_outcome outcome;
 };
 
+/* All that it needs, up to the journal and what the task was given; run_session_clear() is owed in
+ * any case. */
+int run_session_open(struct run_session *session, struct gb_err *err);
+void run_session_clear(struct run_session *session);
+
+/* How it ends; both give the exit status, or negative.  It could not go on for r and *err: told,
+ * and how to resume it.  agent_run() has come back: what was built is delivered, remembered and
+ * told. */
+int run_session_failed(struct run_session *session, int r, struct gb_err *err);
+int run_session_done(struct run_session *session, struct gb_err *err);
+
 /* Settings and everything that can be told to be wrong before a task is touched: backend, models,
  * keys, search.  flags: of the life before, NULL for none. */
 int run_session_prepare(struct run_session *session, char *const *flags, struct gb_err *err);
