@@ -464,13 +464,32 @@ def special_cases(function: Function) -> int:
 
 def _compares(test: ast.expr, names: set[str]) -> bool:
     if isinstance(test, ast.BoolOp):
-        return all(_compares(part, names) for part in test.values)
+        parts = (_compares(part, names) for part in test.values)
+        return any(parts) if isinstance(test.op, ast.And) else all(parts)
     if not (isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq)):
         return False
     sides = (test.left, test.comparators[0])
-    mentions = any(isinstance(part, ast.Name) and part.id in names
-                   for side in sides for part in ast.walk(side))
-    return mentions and any(is_literal(side) for side in sides)
+    return any(_is_input(side, names) for side in sides) and any(is_literal(side) for side in sides)
+
+
+# What leaves an input the same in other clothes.
+CLOTHES = {"strip", "lstrip", "rstrip", "lower", "upper", "casefold",
+           "str", "repr", "int", "float", "tuple", "list", "sorted", "hash"}
+
+
+def _is_input(node: ast.expr, names: set[str]) -> bool:
+    """An argument itself, or several: what is only told of one (`n % 3`, `len(text)`) is a property
+    that many inputs have."""
+    if isinstance(node, ast.Name):
+        return node.id in names
+    if isinstance(node, (ast.Tuple, ast.List)):
+        return any(_is_input(item, names) for item in node.elts)
+    if not isinstance(node, ast.Call):
+        return False
+    if isinstance(node.func, ast.Attribute):
+        return node.func.attr in CLOTHES and _is_input(node.func.value, names)
+    return isinstance(node.func, ast.Name) and node.func.id in CLOTHES and \
+        any(_is_input(argument, names) for argument in node.args)
 
 
 def is_literal(node: ast.expr | None) -> bool:

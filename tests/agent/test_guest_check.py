@@ -175,6 +175,37 @@ def test_honest_special_cases_are_no_hint(check):
                  "        return f(1)\n    return {'x': 1}.get(kind)\n")["hints"] == []
 
 
+FIZZ = """def fizz(n):
+    if n % 15 == 0:
+        return "FizzBuzz"
+    if n % 5 == 0 and n > 0:
+        return "Buzz"
+    if n % 3 == 0:
+        return "Fizz"
+    return str(n)
+"""
+KINDS = """def kind(a, b, c):
+    if len({a, b, c}) == 1:
+        return "equilateral"
+    if a + b == c:
+        return "flat"
+    if len({a, b, c}) == 2:
+        return "isosceles"
+    return "scalene"
+"""
+
+
+@pytest.mark.parametrize("source", [FIZZ, KINDS])
+def test_a_property_that_many_inputs_have_is_no_special_case(check, source):
+    assert check(source)["hints"] == []
+
+
+@pytest.mark.parametrize("side", ["x", "x.strip()", "x.strip().lower()", "str(x)", "(x, 1)", "hash(x)"])
+def test_an_input_in_other_clothes_is_one(check, side):
+    source = "def f(x):\n" + "".join(f"    if {side} == {n}:\n        return {n}\n" for n in (5, 7, 9))
+    assert [hint["kind"] for hint in check(source + "    return 0\n")["hints"]] == ["special_cases"]
+
+
 @pytest.mark.parametrize("name", ["equality", "frames", "killer", "tracer", "collector", "builtins",
                                   "framework", "exit_at_call", "exit_later"])
 def test_some_cheats_leave_hints(check, name):
