@@ -40,7 +40,8 @@ def come_back(docker, is_waited_for):
 
     again = docker.run("echo again")
     assert again.stdout == "again\n", again
-    assert host.until(lambda: not labelled(docker), within=10), labelled(docker)
+    assert host.until(lambda: not labelled(docker), within=10), \
+        [(c["State"], c["Status"], c["Labels"]) for c in labelled(docker)] + docker.processes()
 
 
 @contextlib.contextmanager

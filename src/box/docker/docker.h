@@ -51,12 +51,17 @@ int docker_glove_find(struct engine *engine, const struct box_spec *spec, struct
 /* The volumes of a spec's layers, in their order. */
 struct docker_layers {
     char volumes[DOCKER_LAYERS_MAX][DOCKER_VOLUME_SIZE];
+    char fillers[DOCKER_LAYERS_MAX][CONTAINER_ID_SIZE]; /* "": it was full already */
     size_t n;
 };
 
-/* There and complete on return. */
+/* There and complete on return.  Those that were filled are held by what filled them, so that
+ * nobody can remove them before a container has them: docker_layers_release() is owed in any case.
+ */
 int docker_layers_find(struct engine *engine, const struct box_spec *box, struct docker_layers *ret,
                        struct gb_err *err);
+
+void docker_layers_release(struct engine *engine, struct docker_layers *layers);
 
 /* Are they still what they were?  Once a container has them nobody can remove them.  -ESTALE: one
  * is not, which no other error says. */

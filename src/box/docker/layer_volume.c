@@ -92,21 +92,31 @@ static int put_tree(struct engine *engine, const char *container, int tree_fd, s
     return read < 0 ? read : r;
 }
 
-static int fill(struct engine *engine, const struct box_spec *box, const char *volume, int tree_fd,
-                struct gb_err *err)
+/* A container that was only to fill; also when somebody has cancelled meanwhile. */
+static void remove_filler(struct engine *engine, char id[static CONTAINER_ID_SIZE])
 {
     struct gb_err ignored = { 0 };
-    char id[CONTAINER_ID_SIZE];
     int cancel_fd;
-    int r = docker_create_filler(engine, box, volume, FILL_DIR, id, err);
 
-    if (r < 0)
-        return r;
-    r = put_tree(engine, id, tree_fd, err);
-    cancel_fd = engine_swap_cancel(engine, -1); /* what was begun is removed all the same */
+    if (!*id)
+        return;
+    cancel_fd = engine_swap_cancel(engine, -1);
     (void)container_remove(engine, id, &ignored);
     (void)engine_swap_cancel(engine, cancel_fd);
-    return r;
+    id[0] = '\0';
+}
+
+/* The container that filled it goes on holding it: its id in filler. */
+static int fill(struct engine *engine, const struct box_spec *box, const char *volume, int tree_fd,
+                char filler[static CONTAINER_ID_SIZE], struct gb_err *err)
+{
+    int r = docker_create_filler(engine, box, volume, FILL_DIR, filler, err);
+
+    if (r < 0) {
+        filler[0] = '\0';
+        return r;
+    }
+    return put_tree(engine, filler, tree_fd, err);
 }
 
 /* ---- finding -------------------------------------------------------------------------------- */
@@ -158,7 +168,8 @@ static void remove_ours(struct engine *engine, const char *volume)
 
 /* Another one's mark may have been first: then its volume is the one. */
 static int make(struct engine *engine, const struct box_spec *box, const char *mark, int tree_fd,
-                char ret[static DOCKER_VOLUME_SIZE], struct gb_err *err)
+                char ret[static DOCKER_VOLUME_SIZE], char filler[static CONTAINER_ID_SIZE],
+                struct gb_err *err)
 {
     const char *const ours[] = { DOCKER_LABEL_OURS, "true", LABEL_LAYER, mark, NULL };
     char volume[DOCKER_VOLUME_SIZE];
@@ -172,20 +183,23 @@ static int make(struct engine *engine, const struct box_spec *box, const char *m
     r = volume_create(engine, volume, ours, err);
     if (r < 0)
         return r;
-    r = fill(engine, box, volume, tree_fd, err);
+    r = fill(engine, box, volume, tree_fd, filler, err);
     if (r == 0)
         r = volume_create(engine, mark, labels, err);
     if (r == 0)
         r = read_mark(engine, mark, ret, err);
     if (r == -ENOENT)
         r = gb_fail(err, -ESTALE, GB_BLAME_PEER, "the engine's volume '%s' has been removed", mark);
-    if (r < 0 || strcmp(ret, volume) != 0)
+    if (r < 0 || strcmp(ret, volume) != 0) {
+        remove_filler(engine, filler);
         remove_ours(engine, volume);
+    }
     return r;
 }
 
 static int find(struct engine *engine, const struct box_spec *box, const char *source,
-                char ret[static DOCKER_VOLUME_SIZE], struct gb_err *err)
+                char ret[static DOCKER_VOLUME_SIZE], char filler[static CONTAINER_ID_SIZE],
+                struct gb_err *err)
 {
     cleanup_close int tree_fd = open(source, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     char mark[DOCKER_VOLUME_SIZE];
@@ -199,7 +213,7 @@ static int find(struct engine *engine, const struct box_spec *box, const char *s
     if (r == -ESTALE)
         r = volume_remove(engine, mark, &why) < 0 ? why.code : -ENOENT;
     if (r == -ENOENT)
-        return make(engine, box, mark, tree_fd, ret, err);
+        return make(engine, box, mark, tree_fd, ret, filler, err);
     if (r < 0 && err)
         *err = why;
     return r;
@@ -231,17 +245,24 @@ void docker_layers_drop(struct engine *engine, const struct docker_layers *layer
 int docker_layers_find(struct engine *engine, const struct box_spec *box, struct docker_layers *ret,
                        struct gb_err *err)
 {
-    ret->n = 0;
+    *ret = (struct docker_layers){ 0 };
     for (const struct box_layer *layer = box->layers; layer && layer->source; layer++) {
-        int r = ret->n < DOCKER_LAYERS_MAX
-                    ? find(engine, box, layer->source, ret->volumes[ret->n], err)
-                    : gb_fail(err, -E2BIG, GB_BLAME_CALLER, "at most %d layers", DOCKER_LAYERS_MAX);
+        int r =
+            ret->n < DOCKER_LAYERS_MAX
+                ? find(engine, box, layer->source, ret->volumes[ret->n], ret->fillers[ret->n], err)
+                : gb_fail(err, -E2BIG, GB_BLAME_CALLER, "at most %d layers", DOCKER_LAYERS_MAX);
 
         if (r < 0)
             return r;
         ret->n++;
     }
     return 0;
+}
+
+void docker_layers_release(struct engine *engine, struct docker_layers *layers)
+{
+    for (size_t i = 0; i < layers->n; i++)
+        remove_filler(engine, layers->fillers[i]);
 }
 
 /* ---- removing ------------------------------------------------------------------------------- */

@@ -16,7 +16,7 @@
 #include "engine/info.h"
 #include "json/value.h"
 
-/* A layer that a prune has removed is filled so often. */
+/* A layer that a prune has removed right after it was found is looked for so often. */
 #define CREATE_TRIES 4
 
 #define PATH_DEFAULT "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -188,6 +188,7 @@ static int try_create(struct docker *docker, const struct box_spec *spec,
     if (r == 0)
         r = docker_create(docker->engine, spec, glove, &layers, profile, &docker->places,
                           docker->id, &docker->missing, err);
+    docker_layers_release(docker->engine, &layers);
     if (r < 0)
         return explain_runtime(docker, spec, r, err);
     r = docker_layers_check(docker->engine, &layers, err);
