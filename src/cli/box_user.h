@@ -3,58 +3,20 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include "package/provide.h"
+#include "conf/kept_box.h"
 
 struct gb_err;
 struct kept;
-struct limits;
 struct package_wishes;
-struct port;
 struct settings;
 
-/* Letters, digits, "._-@", not at the beginning "-" or "."; at most 63. */
+/* What stands behind --user. */
 int box_check_user(const char *name, struct gb_err *err);
 
-/* Packages for a new box, installed and held.  The owner begins with box_packages_init() and owes a
- * box_packages_clear(), not before the box is made. */
-struct box_packages {
-    struct package_host host;
-    struct packages all;
-};
-
-void box_packages_init(struct box_packages *packages);
-void box_packages_clear(struct box_packages *packages);
-
-/* Takes as long as it takes: nobody else is to be kept waiting meanwhile.  What an installer says
- * is shown on stderr. */
-int box_packages_open(const struct settings *settings, const struct package_wishes *wishes,
+/* box_packages_open(); what an installer says is shown on stderr. */
+int box_packages_show(const struct settings *settings, const struct package_wishes *wishes,
                       bool has_network, struct box_packages *ret, struct gb_err *err);
-
-/* What a new box is to be, besides what the settings say. */
-struct box_wish {
-    const char *user;                    /* NULL: nobody's in particular */
-    const char *workdir;                 /* NULL: the workspace */
-    uint64_t ttl_ms;                     /* 0: for ever */
-    const struct limits *limits;         /* NULL: those of the settings */
-    bool is_filled_later;                /* until kept_fill_done() it is no box of the user's */
-    const struct box_packages *packages; /* NULL: none */
-    const struct package_wishes *wishes; /* what these are; NULL: none */
-    bool is_unserved;                    /* without net: made to be given one by a task */
-    const char *net;                     /* rules of its network; NULL: none */
-    struct port *ports; /* of this machine that lead to it; those that were 0 are filled in */
-    size_t n_ports;
-};
-
-/* Makes a box and gives it to a keeper, at once. */
-int box_make(const struct settings *settings, const struct box_wish *wish, struct kept *ret,
-             struct gb_err *err);
-
-/* The packages that a box was made with; ret is initialised. */
-int box_wishes(const struct settings *settings, const struct kept *kept, struct package_wishes *ret,
-               struct gb_err *err);
 
 /* The box with that id, or, when id is NULL, the user's, which is made when there is none. */
 int box_find(const struct settings *settings, const char *id, const char *user, struct kept *ret,

@@ -204,6 +204,7 @@ static int wish_of(const struct box_args *args, struct port ports[static BOX_POR
                    struct box_wish *ret, struct gb_err *err)
 {
     *ret = (struct box_wish){
+        .env = environ,
         .user = args->user,
         .workdir = args->workdir,
         .net = args->net,
@@ -272,7 +273,7 @@ static int create(struct opened *opened, struct kept *ret, struct gb_err *err)
         r = check_none(&opened->settings, wish.user, ret, err);
     /* Before anything is locked: an installation may take minutes. */
     if (r == 0 && !package_wishes_are_empty(&opened->wishes)) {
-        r = box_packages_open(&opened->settings, &opened->wishes,
+        r = box_packages_show(&opened->settings, &opened->wishes,
                               wish.net && strcmp(wish.net, "none") != 0, &packages, err);
         wish.packages = &packages;
         wish.wishes = &opened->wishes;

@@ -14,7 +14,7 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/num.h"
-#include "cli/box_news.h"
+#include "box/news.h"
 #include "cli/box_open.h"
 #include "cli/command.h"
 #include "cli/term_filter.h"
@@ -285,7 +285,7 @@ static int show_logs(struct logs *logs, bool follows, struct gb_err *err)
         if (r < 0 || !follows || is_eof)
             return r < 0 ? r : 0;
         if (r == 0)
-            box_news_await(logs->news_fd);
+            box_news_await(logs->news_fd, BOX_NEWS_MS);
     }
 }
 

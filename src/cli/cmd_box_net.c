@@ -11,9 +11,9 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "box/net_log.h"
+#include "box/news.h"
 #include "box/switchboard.h"
 #include "cli/box_net.h"
-#include "cli/box_news.h"
 #include "cli/box_open.h"
 #include "cli/command.h"
 #include "json/writer.h"
@@ -146,7 +146,7 @@ static int follow(struct net_view *view, struct gb_err *err)
         if (r < 0)
             return r;
         if (!is_over)
-            box_news_await(news_fd);
+            box_news_await(news_fd, BOX_NEWS_MS);
     }
     return 0;
 }

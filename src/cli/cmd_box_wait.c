@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "base/num.h"
 #include "base/sys.h"
-#include "cli/box_news.h"
+#include "box/news.h"
 #include "cli/box_open.h"
 #include "cli/command.h"
 #include "run/events.h"
@@ -66,7 +66,7 @@ static int await_end(int runs_fd, struct kept_run *run, struct gb_err *err)
 
     memcpy(id, run->id, sizeof(id));
     while (!kept_log_has_ended(runs_fd, id))
-        box_news_await(news_fd);
+        box_news_await(news_fd, BOX_NEWS_MS);
     kept_run_clear(run);
     return kept_run_find(runs_fd, id, run, err);
 }

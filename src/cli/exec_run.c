@@ -257,16 +257,10 @@ static int execute_kept(const struct exec_args *args, const struct settings *set
 static int show_certificates(struct certificates *certificates, struct box_spec *spec,
                              struct run_request *request, struct gb_err *err)
 {
-    const struct box_ops *ops = box_backend(spec->backend, err);
-    int r;
+    int r = request->net ? certificates_for(spec, environ, request->env, certificates, err) : 0;
 
-    if (!ops)
-        return -EINVAL;
-    if (!request->net || !ops->shows_host)
-        return 0;
-    r = certificates_find(environ, request->env, certificates);
-    if (r < 0)
-        return gb_fail(err, r, GB_BLAME_HOST, "out of memory");
+    if (r < 0 || !certificates->env)
+        return r;
     spec->certificates = certificates->list;
     request->env = certificates->env;
     return 0;

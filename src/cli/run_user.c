@@ -71,14 +71,14 @@ static int make_wished(const struct run_user *user, const struct json_value *ord
                        const struct package_wishes *wishes, struct kept *ret, struct gb_err *err)
 {
     cleanup_with(box_packages_clear) struct box_packages packages;
-    struct box_wish wish = { .user = user->name, .wishes = wishes };
+    struct box_wish wish = { .env = environ, .user = user->name, .wishes = wishes };
     int r = 0;
 
     (void)json_bool(json_get(order, "net"), &wish.is_unserved);
     (void)json_u64(json_get(order, "ttl_ms"), &wish.ttl_ms);
     box_packages_init(&packages);
     if (!package_wishes_are_empty(wishes)) {
-        r = box_packages_open(user->settings, wishes, wish.is_unserved, &packages, err);
+        r = box_packages_show(user->settings, wishes, wish.is_unserved, &packages, err);
         wish.packages = &packages;
     }
     return r < 0 ? r : make_instead(user, json_str(json_get(order, "old"), NULL), wish, ret, err);

@@ -15,6 +15,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/err.h"
 #include "base/file.h"
 #include "box/box.h"
 #include "conf/environment.h"
@@ -110,6 +111,19 @@ int certificates_find(char *const *env, const char *const *caller, struct certif
     }
     for (size_t i = 0; i < n_caller; i++)
         ret->env[ret->n + i] = caller[i];
+    return 0;
+}
+
+int certificates_for(const struct box_spec *box, char *const *env, const char *const *caller,
+                     struct certificates *ret, struct gb_err *err)
+{
+    const struct box_ops *ops = box_backend(box->backend, err);
+
+    *ret = (struct certificates){ 0 };
+    if (!ops)
+        return -EINVAL;
+    if (ops->shows_host && certificates_find(env, caller, ret) < 0)
+        return gb_no_memory(err);
     return 0;
 }
 

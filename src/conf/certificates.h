@@ -13,6 +13,8 @@
 #include <stddef.h>
 
 struct box_certificate;
+struct box_spec;
+struct gb_err;
 
 struct certificates {
     struct box_certificate *list; /* for struct box_spec; ends with an empty one */
@@ -23,6 +25,11 @@ struct certificates {
 /* caller is what programs are given besides, behind the rest of env; it may be NULL and must live
  * as long.  -ENOMEM leaves nothing behind. */
 int certificates_find(char *const *env, const char *const *caller, struct certificates *ret);
+
+/* The same for a box: none where its programs are not this machine's. */
+int certificates_for(const struct box_spec *box, char *const *env, const char *const *caller,
+                     struct certificates *ret, struct gb_err *err);
+
 void certificates_clear(struct certificates *certificates);
 
 /* The variables alone, a line each, for a box that lives on.  The caller frees it. */
