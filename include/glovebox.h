@@ -4,6 +4,8 @@
  *    context ──► glovebox_exec(request)                       a box for one run
  *            ──► glovebox_box_open() ──► run, put, get … ──► glovebox_box_close()
  *            ──► glovebox_kept_create() … glovebox_kept_attach()   boxes that live on
+ *            ──► glovebox_user_attach()                             one for each user
+ *            ──► glovebox_log_open() ──► glovebox_log_next() …      what ran there, and its output
  *
  * A program that fails is a result; an error means that glovebox could not tell.  Functions that
  * can fail return 0 or a negative errno value and fill a struct glovebox_error; `err` may be NULL.
@@ -32,8 +34,11 @@ extern "C" {
 struct glovebox_box;
 struct glovebox_context;
 struct glovebox_kept_list;
+struct glovebox_log;
+struct glovebox_packages;
 struct glovebox_request;
 struct glovebox_result;
+struct glovebox_run_list;
 
 /* "0.1.0", of the library that runs. */
 GLOVEBOX_API const char *glovebox_version(void);
@@ -86,6 +91,45 @@ GLOVEBOX_API int glovebox_context_configure(struct glovebox_context *context, ch
 GLOVEBOX_API int glovebox_context_set(struct glovebox_context *context, const char *name,
                                       const char *value, struct glovebox_error *err);
 
+/* ---- packages ------------------------------------------------------------------------------- */
+
+enum glovebox_package_kind {
+    GLOVEBOX_PACKAGE_PYTHON = 0, /* pip's */
+    GLOVEBOX_PACKAGE_NODE = 1,   /* npm's */
+};
+
+/* How an installation goes on, in the thread that waits for it. */
+enum glovebox_install_event {
+    GLOVEBOX_INSTALL_WAITING = 0, /* another process installs the same; text: names, with commas */
+    GLOVEBOX_INSTALL_BEGIN = 1,   /* it has to be installed; the same text */
+    GLOVEBOX_INSTALL_LINE = 2,    /* a line of the installer's, without the index's secrets */
+    GLOVEBOX_INSTALL_END = 3,     /* behind the first two, however it ended */
+};
+
+typedef void glovebox_install_fn(void *user, enum glovebox_install_event event, const char *text);
+
+/* What programs find installed, as `glovebox exec --package` has it.  It is installed in a box of
+ * its own that reaches the index alone, kept below `cache_dir` and shown read-only: the next box
+ * that wants the same waits for nothing.  The index is the one that pip and npm are set up with:
+ * their files, and of their variables those that glovebox_context_configure() was given. */
+GLOVEBOX_API int glovebox_packages_new(struct glovebox_packages **ret, struct glovebox_error *err);
+GLOVEBOX_API void glovebox_packages_free(struct glovebox_packages *packages);
+
+/* One more, with versions: "numpy>=1.26", "left-pad@^1.3". */
+GLOVEBOX_API int glovebox_packages_add(struct glovebox_packages *packages,
+                                       enum glovebox_package_kind kind, const char *name,
+                                       struct glovebox_error *err);
+
+/* What a file of the host names, which is read at once: a requirements file, or the dependencies of
+ * a package.json. */
+GLOVEBOX_API int glovebox_packages_add_file(struct glovebox_packages *packages,
+                                            enum glovebox_package_kind kind, const char *host_path,
+                                            struct glovebox_error *err);
+
+/* Who is told of installations; NULL: nobody. */
+GLOVEBOX_API void glovebox_packages_watch(struct glovebox_packages *packages,
+                                          glovebox_install_fn *watch, void *user);
+
 /* ---- requests ------------------------------------------------------------------------------- */
 
 enum glovebox_limit {
@@ -103,6 +147,7 @@ enum glovebox_limit {
 enum glovebox_request_flags {
     GLOVEBOX_LIST_FILES = 1 << 0,     /* the result names files that are new or have changed */
     GLOVEBOX_DISCARD_OUTPUT = 1 << 1, /* the result keeps no output; the callback sees it */
+    GLOVEBOX_AUTO_PACKAGES = 1 << 2,  /* what the code imports and boxes lack is installed first */
 };
 
 /* Output as it comes, in the caller's thread: stream 1 or 2.  While it does not return the program
@@ -159,10 +204,15 @@ GLOVEBOX_API int glovebox_request_get_file(struct glovebox_request *request, con
 
 /* What the program may reach, as `glovebox exec --net` takes it: "example.org:443,10.0.0.0/8",
  * "full"; NULL: nothing, as when it is not said.  Only for a box of its own: glovebox_box_run()
- * refuses it
- * (-ENOTSUP). */
+ * refuses it (-ENOTSUP). */
 GLOVEBOX_API int glovebox_request_net(struct glovebox_request *request, const char *rules,
                                       struct glovebox_error *err);
+
+/* The packages that it finds, copied; NULL: none.  Only for a box of its own, as the network, and
+ * GLOVEBOX_AUTO_PACKAGES.  An installation that fails is an error, and the result tells of it. */
+GLOVEBOX_API int glovebox_request_packages(struct glovebox_request *request,
+                                           const struct glovebox_packages *packages,
+                                           struct glovebox_error *err);
 
 /* What the program reads: bytes, or a descriptor that stays the caller's (-1: nothing).  The one
  * that was said last counts. */
@@ -241,6 +291,14 @@ GLOVEBOX_API const char *glovebox_result_output(struct glovebox_result *result, 
 GLOVEBOX_API const char *glovebox_result_file(const struct glovebox_result *result, size_t n,
                                               uint64_t *ret_bytes);
 
+/* The n-th package that was installed for it, or found in the cache; NULL behind the last.
+ * *ret_version is the result's; ret_version may be NULL. */
+GLOVEBOX_API const char *glovebox_result_package(const struct glovebox_result *result, size_t n,
+                                                 const char **ret_version);
+
+/* The id of the run, under which a box that lives on has its output. */
+GLOVEBOX_API const char *glovebox_result_id(const struct glovebox_result *result);
+
 /* The n-th sentence about what was not done, NULL behind the last. */
 GLOVEBOX_API const char *glovebox_result_note(const struct glovebox_result *result, size_t n);
 
@@ -255,14 +313,18 @@ struct glovebox_box_options {
     size_t size;
     const char *workdir; /* absolute; NULL: "/workspace" */
     uint64_t ttl_ms;     /* the box ends by itself so long after its start; 0: never */
+    const char *net;     /* what its programs may reach, as with a request; NULL: nothing */
+    const struct glovebox_packages *packages; /* what they find; NULL: none */
+    int cancel_fd; /* readable: an installation is given up; the caller's.  0: never */
 };
 
-#define GLOVEBOX_BOX_OPTIONS_INIT                    \
-    {                                                \
-        sizeof(struct glovebox_box_options), NULL, 0 \
+#define GLOVEBOX_BOX_OPTIONS_INIT                                   \
+    {                                                               \
+        sizeof(struct glovebox_box_options), NULL, 0, NULL, NULL, 0 \
     }
 
-/* A box for any number of runs, with the context's limits.  options may be NULL. */
+/* A box for any number of runs, with the context's limits.  options may be NULL.  Connections that
+ * `net` allows are carried by this process, while a call on the box is under way. */
 GLOVEBOX_API int glovebox_box_open(const struct glovebox_context *context,
                                    const struct glovebox_box_options *options,
                                    struct glovebox_box **ret, struct glovebox_error *err);
@@ -294,15 +356,34 @@ GLOVEBOX_API void glovebox_free(void *memory);
 #define GLOVEBOX_ID_SIZE 32
 
 /* A box that outlives this process; `glovebox box` works on it too.  Its keeper is nobody's child.
- * That of a box of the docker backend is forked off this process: there must be no other threads
- * then, and what it has in memory is in the keeper's too. */
+ * That of a box of the docker backend, and what serves the network of any, is forked off this
+ * process: there must be no other threads then, and what it has in memory is there too. */
 GLOVEBOX_API int glovebox_kept_create(const struct glovebox_context *context,
                                       const struct glovebox_box_options *options,
                                       char ret_id[GLOVEBOX_ID_SIZE], struct glovebox_error *err);
 
-/* By its id, or the beginning of one that no other has.  Several processes can use it at a time. */
+/* By its id, or the beginning of one that no other has.  Several processes can use it at a time.
+ * What its runs do is written down (see below). */
 GLOVEBOX_API int glovebox_kept_attach(const struct glovebox_context *context, const char *id,
                                       struct glovebox_box **ret, struct glovebox_error *err);
+
+/* The id of a kept box; NULL: it is none. */
+GLOVEBOX_API const char *glovebox_box_id(const struct glovebox_box *box);
+
+/* The box of a user, as `glovebox box run --user` has it: the one that there is, as it is, or one
+ * that is made as glovebox_kept_create() would.  Each name has one box, and nobody else gets it.
+ * user: letters, digits, "._-@", at most 63. */
+GLOVEBOX_API int glovebox_user_attach(const struct glovebox_context *context, const char *user,
+                                      const struct glovebox_box_options *options,
+                                      struct glovebox_box **ret, struct glovebox_error *err);
+
+/* The id of the user's box, and nothing is made; -ENOENT: there is none. */
+GLOVEBOX_API int glovebox_user_find(const struct glovebox_context *context, const char *user,
+                                    char ret_id[GLOVEBOX_ID_SIZE], struct glovebox_error *err);
+
+/* Destroys the user's box; -ENOENT: there is none. */
+GLOVEBOX_API int glovebox_user_remove(const struct glovebox_context *context, const char *user,
+                                      uint32_t *ret_survivors, struct glovebox_error *err);
 
 /* Destroys it.  *ret_survivors may be NULL. */
 GLOVEBOX_API int glovebox_kept_remove(const struct glovebox_context *context, const char *id,
@@ -333,6 +414,72 @@ GLOVEBOX_API void glovebox_kept_list_free(struct glovebox_kept_list *list);
 /* The n-th; -ENOENT behind the last, -EINVAL when the size is not set. */
 GLOVEBOX_API int glovebox_kept_list_at(const struct glovebox_kept_list *list, size_t n,
                                        struct glovebox_kept_info *ret);
+
+/* ---- what ran there ------------------------------------------------------------------------- */
+
+/* The texts live as long as the list. */
+struct glovebox_run_info {
+    size_t size;
+    const char *id;
+    const char *command; /* a few words of what was asked */
+    const char
+        *verdict;  /* as glovebox_verdict_name(); NULL: under way, or its process was killed */
+    int exit_code; /* -1: there is no verdict */
+    int is_running;
+    uint64_t started_ms; /* by the wall clock */
+    uint64_t ended_ms;   /* 0: not yet */
+    uint64_t output_bytes;
+};
+
+#define GLOVEBOX_RUN_INFO_INIT                                             \
+    {                                                                      \
+        sizeof(struct glovebox_run_info), NULL, NULL, NULL, -1, 0, 0, 0, 0 \
+    }
+
+/* The newest runs of a kept box, oldest first, whoever made them; about the last 64 are kept. */
+GLOVEBOX_API int glovebox_run_list(const struct glovebox_context *context, const char *box,
+                                   struct glovebox_run_list **ret, struct glovebox_error *err);
+GLOVEBOX_API void glovebox_run_list_free(struct glovebox_run_list *list);
+
+/* As glovebox_kept_list_at(). */
+GLOVEBOX_API int glovebox_run_list_at(const struct glovebox_run_list *list, size_t n,
+                                      struct glovebox_run_info *ret);
+
+/* The output of a run, over or under way, from a position on: a cursor counts the bytes of both
+ * streams together.  run: its id, or the beginning of one; NULL: the newest.  A log belongs to one
+ * thread at a time and needs the context no more. */
+GLOVEBOX_API int glovebox_log_open(const struct glovebox_context *context, const char *box,
+                                   const char *run, uint64_t cursor, struct glovebox_log **ret,
+                                   struct glovebox_error *err);
+GLOVEBOX_API void glovebox_log_close(struct glovebox_log *log);
+
+/* What glovebox_log_next() returns, if not a negative errno value. */
+enum glovebox_log_state {
+    GLOVEBOX_LOG_LATER = 0, /* that is all so far; the run goes on */
+    GLOVEBOX_LOG_PIECE = 1,
+    GLOVEBOX_LOG_END = 2, /* that was all */
+};
+
+struct glovebox_log_piece {
+    size_t size;
+    int stream;        /* 1 or 2 */
+    const void *bytes; /* until the next call */
+    size_t len;
+};
+
+#define GLOVEBOX_LOG_PIECE_INIT                       \
+    {                                                 \
+        sizeof(struct glovebox_log_piece), 0, NULL, 0 \
+    }
+
+/* The next piece; where there is none, it waits so long for one or for the end. */
+GLOVEBOX_API int glovebox_log_next(struct glovebox_log *log, uint64_t wait_ms,
+                                   struct glovebox_log_piece *ret, struct glovebox_error *err);
+
+/* Which run it is; where to go on another time; how many bytes on the way were not kept. */
+GLOVEBOX_API const char *glovebox_log_run(const struct glovebox_log *log);
+GLOVEBOX_API uint64_t glovebox_log_cursor(const struct glovebox_log *log);
+GLOVEBOX_API uint64_t glovebox_log_dropped(const struct glovebox_log *log);
 
 #ifdef __cplusplus
 }

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "conf/box_spec.h"
 #include "lib/inside.h"
+#include "run/packages.h"
 #include "run/run.h"
 #include "run/transfer.h"
 #include "wire/crate.h"
@@ -33,10 +34,50 @@ int lib_read_options(const struct glovebox_box_options *options, struct glovebox
         if (((const char *)options)[i])
             return gb_fail(err, -ENOSYS, GB_BLAME_CALLER,
                            "the options have something that this library does not know");
-    memcpy(ret, options, sizeof(*ret));
+    /* An older caller does not know all of them. */
+    memcpy(ret, options, size < sizeof(*ret) ? size : sizeof(*ret));
     if (ret->ttl_ms > UINT32_MAX)
         return gb_fail(err, -ERANGE, GB_BLAME_CALLER, "a box lives 49 days at most, or for ever");
     return ret->workdir ? lib_check_workdir(ret->workdir, err) : 0;
+}
+
+int lib_options_packages(const struct glovebox_context *context,
+                         const struct glovebox_box_options *options, struct box_packages *ret,
+                         struct gb_err *err)
+{
+    struct run_packages *told = NULL;
+    int r = lib_packages_open(context, options->packages,
+                              options->net && strcmp(options->net, "none") != 0,
+                              options->cancel_fd > 0 ? options->cancel_fd : -1, ret, &told, err);
+
+    run_packages_free(told);
+    return r;
+}
+
+/* What its options want besides, which stays with the box. */
+static int outfit(const struct glovebox_context *context,
+                  const struct glovebox_box_options *options, struct glovebox_box *box,
+                  struct box_spec *spec, struct gb_err *err)
+{
+    int r = options->net ? net_policy_parse(options->net, &box->policy, err) : 0;
+
+    if (r == 0 && box->policy.mode != NET_NONE) {
+        box->net =
+            (struct carry_spec){ .policy = &box->policy, .caps = context->settings.net_caps };
+        spec->net = &box->net;
+        r = certificates_for(spec, lib_env(context), NULL, &box->certificates, err);
+        spec->certificates = box->certificates.list;
+    }
+    if (r < 0 || !options->packages)
+        return r;
+    box->packages = calloc(1, sizeof(*box->packages));
+    if (!box->packages)
+        return gb_no_memory(err);
+    box_packages_init(box->packages);
+    r = lib_options_packages(context, options, box->packages, err);
+    spec->layers = box->packages->all.binds;
+    spec->image_id = box->packages->all.image_id;
+    return r;
 }
 
 static int open_own(const struct glovebox_context *context,
@@ -59,7 +100,8 @@ static int open_own(const struct glovebox_context *context,
     spec.ttl_ms = read.ttl_ms;
     spec.shows_groups = true;
     box->limits = spec.limits;
-    return box_open(&spec, &box->box, err);
+    r = outfit(context, &read, box, &spec, err);
+    return r < 0 ? r : box_open(&spec, &box->box, err);
 }
 
 int glovebox_box_open(const struct glovebox_context *context,
@@ -84,7 +126,13 @@ uint32_t glovebox_box_close(struct glovebox_box *box)
         return 0;
     survivors = box_close(box->box);
     free(box->own_workdir);
+    net_policy_clear(&box->policy);
+    certificates_clear(&box->certificates);
+    if (box->packages)
+        box_packages_clear(box->packages);
+    free(box->packages);
     kept_clear(&box->kept);
+    free(box->state_dir);
     free(box);
     return survivors;
 }
@@ -113,10 +161,7 @@ int glovebox_box_run(struct glovebox_box *box, const struct glovebox_request *re
     struct gb_err err = { 0 };
 
     spec.limits = run_limits(request->said, box->limits);
-    return lib_told(lib_run(request, &spec, box->box,
-                            request->workdir ? request->workdir : box->workdir,
-                            (struct carry_caps){ 0 }, ret, &err),
-                    &err, error);
+    return lib_told(lib_run_in(box, request, &spec, ret, &err), &err, error);
 }
 
 /* ---- files in ------------------------------------------------------------------------------- */

@@ -23,10 +23,34 @@
 
 /* What has to do with boxes. */
 static const enum key_id keys[] = {
-    KEY_TIMEOUT,    KEY_CPU_TIME, KEY_MEMORY,      KEY_CPUS,           KEY_PIDS,
-    KEY_DISK,       KEY_INODES,   KEY_OUTPUT_MAX,  KEY_OUTPUT_KEEP,    KEY_BACKEND,
-    KEY_IMAGE,      KEY_REQUIRE,  KEY_DOCKER_HOST, KEY_DOCKER_RUNTIME, KEY_ALLOW_MISSING,
-    KEY_TOOLCHAINS, KEY_UID_BASE, KEY_RUN_DIR,     KEY_STATE_DIR,
+    KEY_TIMEOUT,
+    KEY_CPU_TIME,
+    KEY_MEMORY,
+    KEY_CPUS,
+    KEY_PIDS,
+    KEY_DISK,
+    KEY_INODES,
+    KEY_OUTPUT_MAX,
+    KEY_OUTPUT_KEEP,
+    KEY_BACKEND,
+    KEY_IMAGE,
+    KEY_REQUIRE,
+    KEY_DOCKER_HOST,
+    KEY_DOCKER_RUNTIME,
+    KEY_ALLOW_MISSING,
+    KEY_TOOLCHAINS,
+    KEY_UID_BASE,
+    KEY_RUN_DIR,
+    KEY_STATE_DIR,
+    KEY_CACHE_DIR,
+    KEY_NET_CONNECTIONS,
+    KEY_NET_BYTES,
+    KEY_NET_NAMES,
+    KEY_PACKAGES_TIMEOUT,
+    KEY_PACKAGES_MEMORY,
+    KEY_PACKAGES_DISK,
+    KEY_PACKAGES_CACHE,
+    KEY_PACKAGES_HOSTS,
 };
 
 /* ---- without an environment ----------------------------------------------------------------- */
@@ -63,14 +87,20 @@ static int plain_env(struct texts *env, struct gb_err *err)
 
 /* ---- working it out ------------------------------------------------------------------------- */
 
+char *const *lib_env(const struct glovebox_context *context)
+{
+    static char *const none[] = { NULL };
+
+    return context->env.items ? context->env.items : none;
+}
+
 static int load(struct glovebox_context *context, struct settings *ret, struct gb_err *err)
 {
-    char *const none[] = { NULL };
     const struct settings_input input = {
         .dir = context->project_dir,
         .is_without_project = !context->project_dir,
         .is_without_files = !context->reads_files,
-        .env = context->env.items ? context->env.items : none,
+        .env = lib_env(context),
         .uid = geteuid(),
         .flags = context->words,
         .n_flags = context->n_words,

@@ -17,7 +17,9 @@
 #include "box/box.h"
 #include "conf/box_spec.h"
 #include "lib/inside.h"
+#include "package/imports.h"
 #include "run/language.h"
+#include "run/record.h"
 #include "run/run.h"
 
 /* A working directory and a path below it. */
@@ -28,6 +30,7 @@ struct order {
     struct run_input *inputs;
     size_t n_inputs;
     struct run_output *outputs;
+    const char **env;
     int stdin_fd; /* ours; -1 */
     char name[PATH_MAX];
 };
@@ -38,6 +41,7 @@ static void order_clear(struct order *order)
         cleanup_close_fd(&order->inputs[i].fd);
     free(order->inputs);
     free(order->outputs);
+    free(order->env);
     drop_fd(&order->stdin_fd);
 }
 
@@ -172,17 +176,48 @@ static int take_input(const struct glovebox_request *request, struct order *orde
     return 0;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------ */
-
-static int order_make(const struct glovebox_request *request, const char *workdir, bool has_others,
-                      struct order *order, struct gb_err *err)
+/* The variables of certificates, then the request's own, which win. */
+static int take_env(const struct glovebox_request *request, const struct certificates *trusted,
+                    struct order *order, struct gb_err *err)
 {
-    int r;
+    size_t n = 0;
 
-    if (has_others && request->net.mode != NET_NONE)
+    order->env = calloc(trusted->n + request->env.n + 1, sizeof(*order->env));
+    if (!order->env)
+        return gb_no_memory(err);
+    for (size_t i = 0; i < trusted->n; i++)
+        order->env[n++] = trusted->env[i];
+    for (size_t i = 0; i < request->env.n; i++)
+        order->env[n++] = request->env.items[i];
+    return 0;
+}
+
+/* ---- orders --------------------------------------------------------------------------------- */
+
+/* Network and packages are what a box was made with. */
+static int check_standing(const struct glovebox_request *request, struct gb_err *err)
+{
+    if (request->net.mode != NET_NONE)
         return gb_fail(err, -ENOTSUP, GB_BLAME_CALLER,
                        "a network for one run of a box that is open" GB_REMEDY
-                       "use glovebox_exec(), or a box that `glovebox box create --net` made");
+                       "say it in the options of the box, or use glovebox_exec()");
+    if (request->flags & GLOVEBOX_AUTO_PACKAGES ||
+        !package_wishes_are_empty(&request->packages.wishes))
+        return gb_fail(err, -ENOTSUP, GB_BLAME_CALLER,
+                       "packages for one run of a box that is open" GB_REMEDY
+                       "say them in the options of the box, or use glovebox_exec()");
+    return 0;
+}
+
+static int order_make(const struct glovebox_request *request, const struct box_spec *spec,
+                      const char *workdir, bool has_others, struct order *order, struct gb_err *err)
+{
+    int r = limits_check(&spec->limits, err);
+
+    if (r == 0 && has_others)
+        r = check_standing(request, err);
+    if (r < 0)
+        return r;
     if (!request->language && !request->args.n)
         return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
                        "nothing is to run" GB_REMEDY "give the request code or a program");
@@ -195,17 +230,19 @@ static int order_make(const struct glovebox_request *request, const char *workdi
 }
 
 static struct run_request run_request_of(const struct glovebox_request *request,
-                                         const struct order *order, const char *workdir)
+                                         const struct order *order, const struct box_spec *spec,
+                                         const char *workdir)
 {
     static const char *const none[] = { NULL };
 
     return (struct run_request){
+        .box = spec,
         .language = request->language,
         .code = request->code,
         .code_len = request->code_len,
         .name = order->name,
         .args = request->args.n ? (const char *const *)request->args.items : none,
-        .env = (const char *const *)request->env.items,
+        .env = order->env,
         .workdir = workdir,
         .workspace = request->workspace,
         .inputs = order->inputs,
@@ -222,12 +259,14 @@ static struct run_request run_request_of(const struct glovebox_request *request,
     };
 }
 
-static struct glovebox_result *result_new(void)
+static struct glovebox_result *result_new(struct gb_err *err)
 {
     struct glovebox_result *result = calloc(1, sizeof(*result));
 
-    if (!result)
+    if (!result) {
+        (void)gb_no_memory(err);
         return NULL;
+    }
     result->streams[0] = (struct buf)BUF_INIT(SIZE_MAX / 4);
     result->streams[1] = (struct buf)BUF_INIT(SIZE_MAX / 4);
     result->json = (struct buf)BUF_INIT(SIZE_MAX / 4);
@@ -235,36 +274,186 @@ static struct glovebox_result *result_new(void)
     return result;
 }
 
-int lib_run(const struct glovebox_request *request, const struct box_spec *spec, struct box *box,
-            const char *workdir, struct carry_caps caps, struct glovebox_result **ret,
-            struct gb_err *err)
+/* ---- in a box that stands ------------------------------------------------------------------- */
+
+/* The output of a run in a kept box goes to its log, and on to where it went anyway. */
+struct recorder {
+    struct run_record record;
+    const struct glovebox_request *request;
+};
+
+static int record_output(void *user, int stream, const void *bytes, size_t len)
 {
+    struct recorder *recorder = user;
+    const struct glovebox_request *request = recorder->request;
+
+    run_record_add(&recorder->record, stream, bytes, len);
+    return request->output ? request->output(request->user, stream, bytes, len) : 0;
+}
+
+/* "python: print(1)", "sh -c exit": as much of it as fits. */
+static void describe(const struct glovebox_request *request, char *ret, size_t size)
+{
+    size_t len = 0;
+
+    ret[0] = '\0';
+    if (request->language)
+        len = (size_t)snprintf(ret, size, "%s: %.*s", request->language->name,
+                               (int)(request->code_len < size ? request->code_len : size),
+                               request->code);
+    for (size_t i = 0; i < request->args.n && len < size; i++)
+        len +=
+            (size_t)snprintf(ret + len, size - len, "%s%s", len ? " " : "", request->args.items[i]);
+}
+
+static int run_recorded(struct glovebox_box *box, const struct glovebox_request *request,
+                        struct run_request *asked, struct run_result *result, struct gb_err *err)
+{
+    struct recorder recorder = { .request = request };
+    char command[sizeof(recorder.record.command)];
+    int r;
+
+    describe(request, command, sizeof(command));
+    r = run_record_begin(&recorder.record, box->state_dir, &box->kept, command, err);
+    if (r < 0)
+        return r;
+    asked->id = recorder.record.id;
+    asked->output = record_output;
+    asked->user = &recorder;
+    r = run_execute_in(box->box, asked, result, err);
+    if (r < 0)
+        run_record_failure(&recorder.record, &result->error);
+    run_record_end(&recorder.record, result);
+    return r;
+}
+
+int lib_run_in(struct glovebox_box *box, const struct glovebox_request *request,
+               const struct box_spec *spec, struct glovebox_result **ret, struct gb_err *err)
+{
+    const char *workdir = request->workdir ? request->workdir : box->workdir;
     cleanup_with(order_clear) struct order order = { .stdin_fd = -1 };
-    struct glovebox_result *result;
     struct run_request asked;
-    int r = limits_check(&spec->limits, err);
+    int r = order_make(request, spec, workdir, true, &order, err);
 
     *ret = NULL;
     if (r == 0)
-        r = order_make(request, workdir, box != NULL, &order, err);
+        r = take_env(request, &box->certificates, &order, err);
     if (r < 0)
         return r;
-    result = result_new();
-    if (!result)
+    *ret = result_new(err);
+    if (!*ret)
+        return -ENOMEM;
+    asked = run_request_of(request, &order, spec, workdir);
+    return box->state_dir ? run_recorded(box, request, &asked, &(*ret)->run, err)
+                          : run_execute_in(box->box, &asked, &(*ret)->run, err);
+}
+
+/* ---- in a box of its own -------------------------------------------------------------------- */
+
+/* What a box of its own is made with, until it is gone. */
+struct outfit {
+    struct glovebox_packages wanted; /* the request's, and what its code imports */
+    struct box_packages packages;
+    struct certificates certificates;
+    struct buf plain; /* code with lines of a notebook, as Python */
+};
+
+static void outfit_init(struct outfit *outfit)
+{
+    *outfit = (struct outfit){ .plain = BUF_INIT((size_t)2 * REQUEST_CODE_MAX) };
+    package_wishes_init(&outfit->wanted.wishes);
+    box_packages_init(&outfit->packages);
+}
+
+static void outfit_clear(struct outfit *outfit)
+{
+    package_wishes_clear(&outfit->wanted.wishes);
+    box_packages_clear(&outfit->packages);
+    certificates_clear(&outfit->certificates);
+    buf_clear(&outfit->plain);
+}
+
+/* What the code imports and no file of the caller's brings. */
+static int want_imports(const struct glovebox_request *request, const struct box_spec *spec,
+                        struct outfit *outfit, struct gb_err *err)
+{
+    cleanup_free const char **files = calloc(request->n_files + 1, sizeof(*files));
+    const struct box_ops *ops = box_backend(spec->backend, err);
+    const struct package_code code = {
+        .language = request->language,
+        .text = request->code,
+        .len = request->code_len,
+        .name = request->name,
+        .files = files,
+        .dir = request->workspace,
+        .is_image = ops && !ops->shows_host,
+        .toolchains = spec->toolchains,
+    };
+    enum package_kind kind;
+
+    if (!ops || !files)
+        return ops ? gb_no_memory(err) : -EINVAL;
+    for (size_t i = 0; i < request->n_files; i++)
+        files[i] = request->files[i].path;
+    if (package_kind_of(request->language, &kind) == 0 && kind == PACKAGE_PYTHON &&
+        imports_plain_python(request->code, request->code_len, &outfit->plain) < 0)
         return gb_no_memory(err);
-    asked = run_request_of(request, &order, workdir);
-    asked.box = spec;
-    asked.net_caps = caps;
-    r = box ? run_execute_in(box, &asked, &result->run, err)
-            : run_execute(&asked, &result->run, err);
-    *ret = result;
+    return package_wishes_add_code(&outfit->wanted.wishes, &code, err);
+}
+
+static int outfit_packages(const struct glovebox_context *context,
+                           const struct glovebox_request *request, struct box_spec *spec,
+                           struct outfit *outfit, struct run_packages **ret_told,
+                           struct gb_err *err)
+{
+    int r = lib_packages_copy(&outfit->wanted, &request->packages, err);
+
+    if (r == 0 && request->language && request->flags & GLOVEBOX_AUTO_PACKAGES)
+        r = want_imports(request, spec, outfit, err);
+    if (r < 0 || package_wishes_are_empty(&outfit->wanted.wishes))
+        return r;
+    r = lib_packages_open(context, &outfit->wanted, request->net.mode != NET_NONE,
+                          request->cancel_fd, &outfit->packages, ret_told, err);
+    spec->layers = outfit->packages.all.binds;
+    spec->image_id = outfit->packages.all.image_id;
     return r;
+}
+
+static int run_own(const struct glovebox_context *context, const struct glovebox_request *request,
+                   struct box_spec *spec, struct order *order, struct run_result *result,
+                   struct gb_err *err)
+{
+    cleanup_with(outfit_clear) struct outfit outfit;
+    struct run_request asked;
+    int r;
+
+    outfit_init(&outfit);
+    r = outfit_packages(context, request, spec, &outfit, &result->packages, err);
+    if (r == 0 && request->net.mode != NET_NONE)
+        r = certificates_for(spec, lib_env(context), NULL, &outfit.certificates, err);
+    if (r == 0)
+        r = take_env(request, &outfit.certificates, order, err);
+    if (r < 0) {
+        /* Before there was a box to run in. */
+        result->error = *err;
+        (void)id_make('r', result->id);
+        return r;
+    }
+    spec->certificates = outfit.certificates.list;
+    asked = run_request_of(request, order, spec, spec->workdir ? spec->workdir : BOX_WORKSPACE);
+    asked.net_caps = context->settings.net_caps;
+    if (outfit.plain.len) {
+        asked.code = outfit.plain.data;
+        asked.code_len = outfit.plain.len;
+    }
+    return run_execute(&asked, result, err);
 }
 
 static int exec_own(const struct glovebox_context *context, const struct glovebox_request *request,
                     struct glovebox_result **ret, struct gb_err *err)
 {
     const struct settings *settings = &context->settings;
+    cleanup_with(order_clear) struct order order = { .stdin_fd = -1 };
     struct box_spec spec = settings_box_spec(settings);
     int r = settings_check(settings, err);
 
@@ -275,8 +464,11 @@ static int exec_own(const struct glovebox_context *context, const struct glovebo
     spec.limits = limits_or(request->said, spec.limits);
     if (request->language)
         settings_suit_language(settings, request->language, request->said.pids != 0, &spec);
-    return lib_run(request, &spec, NULL, request->workdir ? request->workdir : BOX_WORKSPACE,
-                   settings->net_caps, ret, err);
+    r = order_make(request, &spec, spec.workdir ? spec.workdir : BOX_WORKSPACE, false, &order, err);
+    if (r < 0)
+        return r;
+    *ret = result_new(err);
+    return *ret ? run_own(context, request, &spec, &order, &(*ret)->run, err) : -ENOMEM;
 }
 
 int glovebox_exec(const struct glovebox_context *context, const struct glovebox_request *request,

@@ -13,14 +13,19 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "box/carry.h"
 #include "box/kept.h"
+#include "conf/certificates.h"
+#include "conf/kept_box.h"
 #include "conf/settings.h"
 #include "egress/policy.h"
+#include "package/wish.h"
 #include "run/result.h"
 
 struct box;
 struct gb_err;
 struct language;
+struct run_packages;
 
 /* What a request may have; arguments and variables travel in one frame. */
 #define REQUEST_CODE_MAX  (64u << 20)
@@ -57,6 +62,15 @@ struct glovebox_context {
     struct settings settings; /* points into env */
 };
 
+/* The environment that counts for the context, NULL-terminated. */
+char *const *lib_env(const struct glovebox_context *context);
+
+struct glovebox_packages {
+    struct package_wishes wishes;
+    glovebox_install_fn *watch;
+    void *user;
+};
+
 /* A file on its way in: bytes, or the host's file where they are NULL. */
 struct request_file {
     char *path;
@@ -83,6 +97,7 @@ struct glovebox_request {
     char *workdir;
     char *workspace;
     struct net_policy net;
+    struct glovebox_packages packages;
     struct request_file *files;
     size_t n_files;
     struct request_out *outs;
@@ -104,12 +119,18 @@ struct glovebox_result {
     struct buf receipt;
 };
 
+/* A box stands on what it was made with: all of it lives as long as box does. */
 struct glovebox_box {
     struct box *box;
     struct limits limits;
     const char *workdir; /* own_workdir's, or that of kept */
     char *own_workdir;
-    struct kept kept; /* of a kept box: must live as long as box */
+    struct net_policy policy;
+    struct carry_spec net;
+    struct certificates certificates;
+    struct box_packages *packages; /* NULL: none */
+    struct kept kept;              /* of a kept box */
+    char *state_dir;               /* the same; NULL: it is none */
 };
 
 /* ---- between the files ---------------------------------------------------------------------- */
@@ -125,9 +146,20 @@ int lib_open_file(const char *host, uint64_t *ret_size, unsigned *ret_mode, stru
 int lib_read_options(const struct glovebox_box_options *options, struct glovebox_box_options *ret,
                      struct gb_err *err);
 
-/* A request in the given box, or in one that spec describes where box is NULL.  spec's limits are
- * those of the run; caps bound the network of a box of its own.  *ret as glovebox_exec() has it.
- */
-int lib_run(const struct glovebox_request *request, const struct box_spec *spec, struct box *box,
-            const char *workdir, struct carry_caps caps, struct glovebox_result **ret,
-            struct gb_err *err);
+int lib_packages_copy(struct glovebox_packages *to, const struct glovebox_packages *from,
+                      struct gb_err *err);
+
+/* Has what is wanted for a box; ret is initialised.  *ret_told as box_packages_open() has it. */
+int lib_packages_open(const struct glovebox_context *context,
+                      const struct glovebox_packages *packages, bool has_network, int cancel_fd,
+                      struct box_packages *ret, struct run_packages **ret_told, struct gb_err *err);
+
+/* The same of the options of a box, which have some. */
+int lib_options_packages(const struct glovebox_context *context,
+                         const struct glovebox_box_options *options, struct box_packages *ret,
+                         struct gb_err *err);
+
+/* A request in the given box.  spec's limits are those of the run.  *ret as glovebox_exec() has
+ * it. */
+int lib_run_in(struct glovebox_box *box, const struct glovebox_request *request,
+               const struct box_spec *spec, struct glovebox_result **ret, struct gb_err *err);

@@ -9,9 +9,6 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "box/box.h"
-#include "box/kept_open.h"
-#include "conf/box_spec.h"
 #include "lib/inside.h"
 
 struct glovebox_kept_list {
@@ -21,29 +18,52 @@ struct glovebox_kept_list {
 
 /* ---- making and using ----------------------------------------------------------------------- */
 
+/* The packages come first: an installation may take minutes, and nobody else is to wait for it. */
+static int make(const struct glovebox_context *context, const char *user,
+                const struct glovebox_box_options *read, struct kept *ret, struct gb_err *err)
+{
+    const struct settings *settings = &context->settings;
+    cleanup_with(box_packages_clear) struct box_packages packages;
+    struct box_wish wish = {
+        .env = lib_env(context),
+        .user = user,
+        .workdir = read->workdir,
+        .ttl_ms = read->ttl_ms,
+        .net = read->net,
+        .packages = read->packages ? &packages : NULL,
+        .wishes = read->packages ? &read->packages->wishes : NULL,
+    };
+    int r = settings_check(settings, err);
+
+    box_packages_init(&packages);
+    if (r == 0 && read->packages)
+        r = lib_options_packages(context, read, &packages, err);
+    if (r < 0)
+        return r;
+    return user ? box_find_or_make(settings, &wish, ret, err) : box_make(settings, &wish, ret, err);
+}
+
+static int check_net(const char *rules, struct gb_err *err)
+{
+    cleanup_with(net_policy_clear) struct net_policy policy = { 0 };
+
+    return rules ? net_policy_parse(rules, &policy, err) : 0;
+}
+
 static int create(const struct glovebox_context *context,
                   const struct glovebox_box_options *options, char ret_id[static GLOVEBOX_ID_SIZE],
                   struct gb_err *err)
 {
-    const struct settings *settings = &context->settings;
-    struct box_spec spec = settings_box_spec(settings);
     struct glovebox_box_options read;
-    struct kept_spec record = { .state_dir = settings->state_dir, .image = settings->image };
-    char id[ID_SIZE];
+    cleanup_kept struct kept kept = { 0 };
     int r = lib_read_options(options, &read, err);
 
     if (r == 0)
-        r = settings_check(settings, err);
-    if (r < 0)
-        return r;
-    spec.workdir = read.workdir;
-    spec.ttl_ms = read.ttl_ms;
-    spec.shows_groups = true;
-    record.workdir = read.workdir ? read.workdir : BOX_WORKSPACE;
-    record.ttl_ms = read.ttl_ms;
-    r = kept_open(&spec, &record, id, err);
+        r = check_net(read.net, err);
     if (r == 0)
-        (void)snprintf(ret_id, GLOVEBOX_ID_SIZE, "%s", id);
+        r = make(context, NULL, &read, &kept, err);
+    if (r == 0)
+        (void)snprintf(ret_id, GLOVEBOX_ID_SIZE, "%s", kept.id);
     return r;
 }
 
@@ -56,15 +76,17 @@ int glovebox_kept_create(const struct glovebox_context *context,
     return lib_told(create(context, options, ret_id, &err), &err, error);
 }
 
-static int attach(const struct glovebox_context *context, const char *id, struct glovebox_box *box,
+/* The box that box->kept tells of. */
+static int attach(const struct glovebox_context *context, struct glovebox_box *box,
                   struct gb_err *err)
 {
     const char *state_dir = context->settings.state_dir;
     struct box_news news;
-    int r = kept_find(state_dir, id, &box->kept, err);
+    int r;
 
-    if (r == 0)
-        r = kept_attach(state_dir, &box->kept, &box->box, &news, err);
+    box->state_dir = strdup(state_dir);
+    r = box->state_dir ? kept_attach(state_dir, &box->kept, &box->box, &news, err)
+                       : gb_no_memory(err);
     if (r < 0)
         return r;
     box->limits = box->kept.box.receipt.limits;
@@ -72,32 +94,123 @@ static int attach(const struct glovebox_context *context, const char *id, struct
     return 0;
 }
 
+/* The end of both ways to attach: hands a box over that is whole, or lets go of it. */
+static int hand_over(struct glovebox_box *box, int r, struct glovebox_box **ret)
+{
+    if (r == 0)
+        *ret = take_ptr(box);
+    (void)glovebox_box_close(box);
+    return r;
+}
+
 int glovebox_kept_attach(const struct glovebox_context *context, const char *id,
                          struct glovebox_box **ret, struct glovebox_error *error)
 {
     struct glovebox_box *box = calloc(1, sizeof(*box));
     struct gb_err err = { 0 };
-    int r = box ? attach(context, id, box, &err) : gb_no_memory(&err);
+    int r = box ? kept_find(context->settings.state_dir, id, &box->kept, &err) : gb_no_memory(&err);
 
     if (r == 0)
-        *ret = take_ptr(box);
-    (void)glovebox_box_close(box);
-    return lib_told(r, &err, error);
+        r = attach(context, box, &err);
+    return lib_told(hand_over(box, r, ret), &err, error);
+}
+
+const char *glovebox_box_id(const struct glovebox_box *box)
+{
+    return box->state_dir ? box->kept.id : NULL;
+}
+
+static int remove_one(const struct glovebox_context *context, const struct kept *kept,
+                      uint32_t *ret_survivors, struct gb_err *err)
+{
+    uint32_t survivors = 0;
+    int r = kept_remove(context->settings.state_dir, kept, &survivors, err);
+
+    if (r == 0 && ret_survivors)
+        *ret_survivors = survivors;
+    return r;
 }
 
 int glovebox_kept_remove(const struct glovebox_context *context, const char *id,
                          uint32_t *ret_survivors, struct glovebox_error *error)
 {
-    const char *state_dir = context->settings.state_dir;
     cleanup_kept struct kept kept = { 0 };
     struct gb_err err = { 0 };
-    uint32_t survivors = 0;
-    int r = kept_find(state_dir, id, &kept, &err);
+    int r = kept_find(context->settings.state_dir, id, &kept, &err);
 
     if (r == 0)
-        r = kept_remove(state_dir, &kept, &survivors, &err);
-    if (r == 0 && ret_survivors)
-        *ret_survivors = survivors;
+        r = remove_one(context, &kept, ret_survivors, &err);
+    return lib_told(r, &err, error);
+}
+
+/* ---- users ---------------------------------------------------------------------------------- */
+
+/* 1: there is none. */
+static int find_user(const struct glovebox_context *context, const char *user, struct kept *ret,
+                     struct gb_err *err)
+{
+    int r = user_check(user, err);
+
+    return r < 0 ? r : kept_find_user(context->settings.state_dir, user, ret, err);
+}
+
+/* -ENOENT: there is none. */
+static int need_user(const struct glovebox_context *context, const char *user, struct kept *ret,
+                     struct gb_err *err)
+{
+    int r = find_user(context, user, ret, err);
+
+    return r > 0 ? gb_fail(err, -ENOENT, GB_BLAME_CALLER, "'%s' has no box", user) : r;
+}
+
+int glovebox_user_find(const struct glovebox_context *context, const char *user,
+                       char ret_id[GLOVEBOX_ID_SIZE], struct glovebox_error *error)
+{
+    cleanup_kept struct kept kept = { 0 };
+    struct gb_err err = { 0 };
+    int r = need_user(context, user, &kept, &err);
+
+    if (r == 0)
+        (void)snprintf(ret_id, GLOVEBOX_ID_SIZE, "%s", kept.id);
+    return lib_told(r, &err, error);
+}
+
+static int attach_user(const struct glovebox_context *context, const char *user,
+                       const struct glovebox_box_options *options, struct glovebox_box *box,
+                       struct gb_err *err)
+{
+    struct glovebox_box_options read;
+    int r = lib_read_options(options, &read, err);
+
+    if (r == 0)
+        r = check_net(read.net, err);
+    if (r == 0)
+        r = find_user(context, user, &box->kept, err);
+    if (r > 0)
+        r = make(context, user, &read, &box->kept, err);
+    return r < 0 ? r : attach(context, box, err);
+}
+
+int glovebox_user_attach(const struct glovebox_context *context, const char *user,
+                         const struct glovebox_box_options *options, struct glovebox_box **ret,
+                         struct glovebox_error *error)
+{
+    struct glovebox_box *box = calloc(1, sizeof(*box));
+    struct gb_err err = { 0 };
+    int r = box ? attach_user(context, user, options, box, &err) : gb_no_memory(&err);
+
+    return lib_told(hand_over(box, r, ret), &err, error);
+}
+
+int glovebox_user_remove(const struct glovebox_context *context, const char *user,
+                         uint32_t *ret_survivors, struct glovebox_error *error)
+{
+    cleanup_kept struct kept kept = { 0 };
+    struct gb_err err = { 0 };
+    int r = need_user(context, user, &kept, &err);
+
+    if (r == 0)
+        r = remove_one(context, &kept, ret_survivors, &err);
     return lib_told(r, &err, error);
 }
 

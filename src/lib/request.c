@@ -24,6 +24,7 @@ int glovebox_request_new(struct glovebox_request **ret, struct glovebox_error *e
         return lib_told(gb_no_memory(&err), &err, error);
     request->stdin_fd = -1;
     request->cancel_fd = -1;
+    package_wishes_init(&request->packages.wishes);
     *ret = request;
     return lib_told(0, &err, error);
 }
@@ -54,6 +55,7 @@ void glovebox_request_free(struct glovebox_request *request)
     free(request->workdir);
     free(request->workspace);
     net_policy_clear(&request->net);
+    package_wishes_clear(&request->packages.wishes);
     free(request->input);
     free(request);
 }
@@ -248,6 +250,15 @@ int glovebox_request_net(struct glovebox_request *request, const char *rules,
     net_policy_clear(&request->net);
     request->net = said;
     return 0;
+}
+
+int glovebox_request_packages(struct glovebox_request *request,
+                              const struct glovebox_packages *packages,
+                              struct glovebox_error *error)
+{
+    struct gb_err err = { 0 };
+
+    return lib_told(lib_packages_copy(&request->packages, packages, &err), &err, error);
 }
 
 static int add_env(struct glovebox_request *request, const char *name, const char *value,
@@ -475,7 +486,7 @@ int glovebox_request_flags(struct glovebox_request *request, unsigned flags,
     struct gb_err err = { 0 };
     int r = 0;
 
-    if (flags & ~(unsigned)(GLOVEBOX_LIST_FILES | GLOVEBOX_DISCARD_OUTPUT))
+    if (flags & ~(unsigned)(GLOVEBOX_LIST_FILES | GLOVEBOX_DISCARD_OUTPUT | GLOVEBOX_AUTO_PACKAGES))
         r = gb_fail(&err, -EINVAL, GB_BLAME_CALLER, "flags %#x: some of them are not known", flags);
     else
         request->flags = flags;

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "lib/inside.h"
+#include "run/packages.h"
 
 static const enum glovebox_verdict verdicts[N_VERDICTS] = {
     [VERDICT_SANDBOX_ERROR] = GLOVEBOX_VERDICT_SANDBOX_ERROR,
@@ -119,6 +120,23 @@ const char *glovebox_result_file(const struct glovebox_result *result, size_t n,
     if (ret_bytes)
         *ret_bytes = result->run.files[n].bytes;
     return result->run.files[n].path;
+}
+
+const char *glovebox_result_package(const struct glovebox_result *result, size_t n,
+                                    const char **ret_version)
+{
+    const struct run_packages *packages = result->run.packages;
+
+    if (!packages || n >= packages->n)
+        return NULL;
+    if (ret_version)
+        *ret_version = packages->items[n].version;
+    return packages->items[n].name;
+}
+
+const char *glovebox_result_id(const struct glovebox_result *result)
+{
+    return result->run.id;
 }
 
 const char *glovebox_result_note(const struct glovebox_result *result, size_t n)

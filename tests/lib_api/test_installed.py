@@ -10,7 +10,8 @@ from lib import place as places
 
 BUILD = os.environ.get("GLOVEBOX_BUILD", str(places.ROOT / "build"))
 HEADER = places.ROOT / "include" / "glovebox.h"
-EXAMPLE = places.ROOT / "examples" / "run_in_box.c"
+EXAMPLES = places.ROOT / "examples"
+NODES = {"GLOVEBOX_0.1", "GLOVEBOX_0.2"}
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 
 
@@ -53,8 +54,10 @@ def names(*words):
 
 def test_the_shared_library_exports_what_the_header_declares_and_nothing_else(installed):
     found = names("-D", installed.libdir / "libglovebox.so.0")
-    assert {name.split("@")[0] for name in found} - {"GLOVEBOX_0.1"} == declared()
-    assert {name.split("@@")[1] for name in found if "@" in name} == {"GLOVEBOX_0.1"}
+    versions = dict(name.split("@@") for name in found if "@" in name)
+    assert {name.split("@")[0] for name in found} - NODES == declared()
+    assert set(versions.values()) == NODES and set(versions) == declared()
+    assert (versions["glovebox_exec"], versions["glovebox_log_open"]) == ("GLOVEBOX_0.1", "GLOVEBOX_0.2")
 
 
 def test_the_static_library_has_no_other_global_names(installed):
@@ -79,8 +82,8 @@ def test_pkg_config_names_the_version_of_the_command(installed):
     assert version in tool(places.binary(), "version")
 
 
-def compile_example(installed, output, *link):
-    tool("cc", "-std=c99", *WARNINGS, EXAMPLE, *installed.config("--cflags"), *link, "-o", output)
+def compile_example(installed, output, *link, name="run_in_box.c"):
+    tool("cc", "-std=c99", *WARNINGS, EXAMPLES / name, *installed.config("--cflags"), *link, "-o", output)
     return output
 
 
@@ -94,6 +97,16 @@ def expect_example(program, env):
 def test_the_example_runs_with_the_shared_library(installed, tmp_path):
     program = compile_example(installed, tmp_path / "shared", *installed.config("--libs"))
     expect_example(program, {"LD_LIBRARY_PATH": str(installed.libdir)})
+
+
+def test_the_example_of_a_users_box_finds_it_again(installed, tmp_path, place):
+    program = compile_example(installed, tmp_path / "user", *installed.config("--libs"), name="user_box.c")
+    env = {**os.environ, "LD_LIBRARY_PATH": str(installed.libdir), "GLOVEBOX_STATE_DIR": str(place.base / "state")}
+    script = "echo hello >> diary; cat diary"
+    assert tool(program, "ann", script, env=env) == "hello\n"
+    assert tool(program, "ann", script, env=env) == "hello\nhello\n"
+    assert re.fullmatch(r"hello\nhello\nrun r_\w+, 12 bytes\n", tool(program, "ann", env=env))
+    assert tool(program, "--remove", "ann", env=env) == ""
 
 
 def test_the_example_runs_with_the_static_library(installed, tmp_path):

@@ -2,8 +2,6 @@
 /* lib_api/test_lib_api.c - libglovebox through its header alone, as a program uses it. */
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
-#include <glovebox.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,127 +16,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "world.h"
 
-/* Ids that no other test uses. */
-#define UID_FIRST 0x64000000u
-#define UID_SPAN  0x10000u
+#include <cmocka.h>
 
 #define THREADS         4
 #define RUNS_PER_THREAD 3
-
-struct world {
-    char dir[64];
-    struct glovebox_context *context;
-    struct glovebox_request *request;
-    struct glovebox_result *result;
-    struct glovebox_box *box;
-    struct glovebox_error err;
-};
-
-/* ---- around every test ---------------------------------------------------------------------- */
-
-static void set(struct world *w, const char *name, const char *value)
-{
-    if (glovebox_context_set(w->context, name, value, &w->err) < 0)
-        fail_msg("%s: %s", name, w->err.message);
-}
-
-static int set_up(void **state)
-{
-    struct world *w = calloc(1, sizeof(*w));
-    char path[128];
-
-    assert_non_null(w);
-    w->err.size = sizeof(w->err);
-    (void)snprintf(w->dir, sizeof(w->dir), "/tmp/glovebox-lib-XXXXXX");
-    assert_non_null(mkdtemp(w->dir));
-    assert_int_equal(glovebox_context_new(&w->context, &w->err), 0);
-    assert_int_equal(glovebox_request_new(&w->request, &w->err), 0);
-    (void)snprintf(path, sizeof(path), "%s/run", w->dir);
-    set(w, "run_dir", path);
-    (void)snprintf(path, sizeof(path), "%s/state", w->dir);
-    set(w, "state_dir", path);
-    (void)snprintf(path, sizeof(path), "%u", UID_FIRST + ((unsigned)getpid() % 1024) * UID_SPAN);
-    set(w, "native.uid_base", path);
-    *state = w;
-    return 0;
-}
-
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
-{
-    (void)st;
-    (void)kind;
-    (void)at;
-    return remove(path);
-}
-
-static int tear_down(void **state)
-{
-    struct world *w = *state;
-
-    glovebox_result_free(w->result);
-    (void)glovebox_box_close(w->box);
-    glovebox_request_free(w->request);
-    glovebox_context_free(w->context);
-    /* Whatever a box needed of processes has been waited for. */
-    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
-    assert_int_equal(errno, ECHILD);
-    assert_int_equal(nftw(w->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
-    free(w);
-    return 0;
-}
-
-/* ---- words ---------------------------------------------------------------------------------- */
-
-static void code(struct world *w, const char *text)
-{
-    assert_int_equal(glovebox_request_code(w->request, "sh", NULL, text, strlen(text), &w->err), 0);
-}
-
-static void done(struct world *w, int r)
-{
-    if (r < 0)
-        fail_msg("%d: %s (%s)", r, w->err.message, w->err.remedy);
-    assert_int_equal(w->err.code, 0);
-    assert_non_null(w->result);
-}
-
-static void exec(struct world *w)
-{
-    glovebox_result_free(w->result);
-    done(w, glovebox_exec(w->context, w->request, &w->result, &w->err));
-}
-
-static void box_exec(struct world *w)
-{
-    glovebox_result_free(w->result);
-    done(w, glovebox_box_run(w->box, w->request, &w->result, &w->err));
-}
-
-static void expect_output(struct world *w, int stream, const char *text)
-{
-    size_t len = 0;
-    const char *output = glovebox_result_output(w->result, stream, &len);
-
-    assert_non_null(output);
-    assert_int_equal(len, strlen(text));
-    assert_string_equal(output, text);
-}
-
-static void open_box(struct world *w)
-{
-    if (glovebox_box_open(w->context, NULL, &w->box, &w->err) < 0)
-        fail_msg("%s", w->err.message);
-}
-
-static void expect_refused(struct world *w, int r, int code)
-{
-    assert_int_equal(r, code);
-    assert_int_equal(w->err.code, code);
-    assert_int_equal(w->err.blame, GLOVEBOX_BLAME_CALLER);
-    assert_true(strlen(w->err.message) > 0);
-}
 
 /* ---- runs ----------------------------------------------------------------------------------- */
 
@@ -672,8 +555,6 @@ static void the_version_is_told(void **state)
     (void)state;
     assert_string_equal(glovebox_version(), VERSION);
 }
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(void)
 {
