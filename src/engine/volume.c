@@ -15,6 +15,7 @@
 #include "json/writer.h"
 
 #define BODY_MAX (256 << 10)
+#define LIST_MAX (64 << 20)
 
 static void put_pairs(struct json_writer *w, const char *name, const char *const *pairs)
 {
@@ -81,38 +82,58 @@ void volume_labels_free(char ***labels)
     *labels = NULL;
 }
 
-int volume_list(struct engine *engine, const char *label, char ***ret, struct gb_err *err)
+static int read_item(const struct json_value *json, void *item, struct gb_err *err)
+{
+    struct volume_item *ret = item;
+
+    ret->name = read_text(json_get(json, "Name"));
+    ret->labels = read_pairs(json_get(json, "Labels"));
+    return ret->name && ret->labels ? 0 : gb_no_memory(err);
+}
+
+static const struct read_kind volume_kind = {
+    .what = "volumes",
+    .max = VOLUME_LIST_MAX,
+    .size = sizeof(struct volume_item),
+    .read = read_item,
+};
+
+int volume_list(struct engine *engine, const char *label, struct volume_list *ret,
+                struct gb_err *err)
 {
     const char *const labels[] = { label, NULL };
     const struct target_filter filter = { "label", labels };
     cleanup_target struct target target = { 0 };
     cleanup_json struct json_value *json = NULL;
-    const struct engine_call call = { .method = "GET", .target = &target };
+    const struct engine_call call = { .method = "GET", .target = &target, .answer_max = LIST_MAX };
     const struct json_value *found;
+    void *items = NULL;
     int r = target_of_id(&target, "/volumes", NULL, NULL, err);
 
+    *ret = (struct volume_list){ 0 };
     target_add_filters(&target, &filter, 1);
     if (r == 0)
         r = engine_call(engine, &call, &json, err);
     if (r < 0)
         return r;
-    found = json_get(json, "Volumes"); /* null where there is none */
-    *ret = calloc(json_count(found) + 1, sizeof(**ret));
-    if (!*ret)
-        return gb_no_memory(err);
-    for (size_t i = 0, n = 0; i < json_count(found); i++) {
-        const char *name = json_str(json_get(json_at(found, i), "Name"), NULL);
-
-        if (name && !((*ret)[n++] = strdup(name)))
-            return gb_no_memory(err);
-    }
-    return 0;
+    found = json_get(json, "Volumes");
+    if (!found || json_kind(found) == JSON_NULL)
+        return 0; /* there is none */
+    r = read_list(found, &volume_kind, &items, &ret->n, err);
+    ret->items = items;
+    if (r < 0)
+        volume_list_clear(ret);
+    return r;
 }
 
-void volume_names_free(char ***names)
+void volume_list_clear(struct volume_list *list)
 {
-    read_texts_free(*names);
-    *names = NULL;
+    for (size_t i = 0; list->items && i < list->n; i++) {
+        free(list->items[i].name);
+        read_texts_free(list->items[i].labels);
+    }
+    free(list->items);
+    *list = (struct volume_list){ 0 };
 }
 
 int volume_remove(struct engine *engine, const char *name, struct gb_err *err)

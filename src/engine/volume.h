@@ -2,6 +2,8 @@
 /* engine/volume.h - named volumes of the engine.  Errors are those of engine/engine.h. */
 #pragma once
 
+#include <stddef.h>
+
 struct engine;
 struct gb_err;
 
@@ -18,10 +20,22 @@ int volume_create_tmpfs(struct engine *engine, const char *name, const char *mou
 int volume_labels(struct engine *engine, const char *name, char ***ret, struct gb_err *err);
 void volume_labels_free(char ***labels);
 
-/* The names of those that have a label, NULL-terminated, the caller's to free by
- * volume_names_free(). */
-int volume_list(struct engine *engine, const char *label, char ***ret, struct gb_err *err);
-void volume_names_free(char ***names);
+struct volume_item {
+    char *name;
+    char **labels; /* key, value, …, NULL */
+};
+
+struct volume_list {
+    struct volume_item *items;
+    size_t n;
+};
+
+/* Those that have a label, with all of theirs, in one answer.  The caller owes a
+ * volume_list_clear(); on failure there is nothing to clear. */
+#define VOLUME_LIST_MAX 65536
+int volume_list(struct engine *engine, const char *label, struct volume_list *ret,
+                struct gb_err *err);
+void volume_list_clear(struct volume_list *list);
 
 /* Gone already is fine; -EBUSY: a container has it. */
 int volume_remove(struct engine *engine, const char *name, struct gb_err *err);

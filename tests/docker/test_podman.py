@@ -32,11 +32,12 @@ def say(podman, *options, environment=None):
 
 
 @contextlib.contextmanager
-def by_tcp(path):
-    """A port of this machine that leads to a socket: the address of another machine, to a client."""
-    def pour(source, sink):
+def relayed(path, listener, heard=lambda data: None):
+    """Whoever comes to the listener talks to the socket; heard() gets what clients say."""
+    def pour(source, sink, heard):
         with contextlib.suppress(OSError):
             while data := source.recv(65536):
+                heard(data)
                 sink.sendall(data)
         for end in (source, sink):
             with contextlib.suppress(OSError):
@@ -45,9 +46,9 @@ def by_tcp(path):
     def serve(client):
         with client, socket.socket(socket.AF_UNIX) as engine:
             engine.connect(str(path))
-            back = threading.Thread(target=pour, args=(engine, client))
+            back = threading.Thread(target=pour, args=(engine, client, lambda data: None))
             back.start()
-            pour(client, engine)
+            pour(client, engine, heard)
             back.join()
 
     def accept():
@@ -57,15 +58,38 @@ def by_tcp(path):
                 threads[-1].start()
 
     threads = []
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+    with listener:
         threads.append(threading.Thread(target=accept))
         threads[0].start()
         try:
-            yield f"tcp://127.0.0.1:{listener.getsockname()[1]}"
+            yield
         finally:
             listener.shutdown(socket.SHUT_RDWR)
             for thread in threads:
                 thread.join()
+
+
+@contextlib.contextmanager
+def by_tcp(path):
+    """A port of this machine that leads to a socket: the address of another machine, to a client."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    address = f"tcp://127.0.0.1:{listener.getsockname()[1]}"
+    with relayed(path, listener):
+        yield address
+
+
+@contextlib.contextmanager
+def overheard(path, at):
+    """An address that leads to a socket, and the requests that are made there: method and path."""
+    asked = []
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(at))
+    listener.listen()
+
+    def heard(data):
+        asked.extend(line.decode() for line in re.findall(rb"^((?:GET|POST|PUT|DELETE|HEAD) /\S+) HTTP/1", data, re.M))
+    with relayed(path, listener, heard):
+        yield f"unix://{at}", asked
 
 
 def test_a_run_leaves_neither_container_nor_volume(podman):
@@ -73,6 +97,25 @@ def test_a_run_leaves_neither_container_nor_volume(podman):
     assert done.returncode == 0 and done.out == b"up\n", done
     [volume, mark] = podman.volumes()
     assert mark == f"{volume}-ready", "nothing but the glove's"
+
+
+def test_a_start_asks_nothing_more_of_it_where_other_boxes_are(podman, tmp_path):
+    """Each box has six volumes there; what is known of them comes in one answer."""
+    with overheard(podman.engine.socket, tmp_path / "podman") as (address, asked), contextlib.ExitStack() as others:
+        def ask():
+            asked.clear()
+            done = say(podman, environment={**podman.environment, "DOCKER_HOST": address})
+            assert done.returncode == 0, done
+            return sorted(line for line in asked if re.match(r"GET /[^?]*/volumes", line))
+        ask()  # the glove's own volume is there now
+        alone = ask()
+        for _ in range(2):
+            process = podman.begin("echo up; sleep 1000")
+            others.callback(process.communicate)
+            others.callback(process.terminate)
+            assert process.stdout.readline() == b"up\n"
+        assert len(podman.places()) >= 12
+        assert alone and ask() == alone
 
 
 @pytest.mark.skipif(not engines.PODMAN_LACKS, reason="all groups are v2's: nothing is lacking")

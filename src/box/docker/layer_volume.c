@@ -282,20 +282,18 @@ static bool names_volume(struct engine *engine, const char *mark, const char *vo
  */
 int docker_layers_prune(struct engine *engine, size_t *ret_n, struct gb_err *err)
 {
-    cleanup_with(volume_names_free) char **names = NULL;
-    int r = volume_list(engine, LABEL_LAYER, &names, err);
+    cleanup_with(volume_list_clear) struct volume_list list = { 0 };
+    int r = volume_list(engine, LABEL_LAYER, &list, err);
 
     *ret_n = 0;
-    for (char **name = names; r == 0 && *name; name++) {
-        cleanup_with(volume_labels_free) char **labels = NULL;
+    for (size_t i = 0; r == 0 && i < list.n; i++) {
+        const struct volume_item *item = &list.items[i];
+        const char *mark = label_of(item->labels, LABEL_LAYER);
         struct gb_err ignored = { 0 };
-        const char *mark;
 
-        if (volume_labels(engine, *name, &labels, &ignored) < 0 ||
-            volume_remove(engine, *name, &ignored) < 0)
+        if (volume_remove(engine, item->name, &ignored) < 0)
             continue;
-        mark = label_of(labels, LABEL_LAYER);
-        if (mark && names_volume(engine, mark, *name))
+        if (mark && names_volume(engine, mark, item->name))
             (void)volume_remove(engine, mark, &ignored);
         (*ret_n)++;
     }

@@ -136,16 +136,15 @@ int docker_places_remove(struct engine *engine, const struct docker_places *plac
 
 int docker_places_sweep(struct engine *engine, const char *run_dir, struct gb_err *err)
 {
-    cleanup_with(volume_names_free) char **names = NULL;
-    int r = engine_is_podman(engine) ? volume_list(engine, LABEL_PLACE, &names, err) : 0;
+    cleanup_with(volume_list_clear) struct volume_list list = { 0 };
+    int r = engine_is_podman(engine) ? volume_list(engine, LABEL_PLACE, &list, err) : 0;
 
-    for (char **name = names; r == 0 && name && *name; name++) {
-        cleanup_with(volume_labels_free) char **labels = NULL;
+    for (size_t i = 0; r == 0 && i < list.n; i++) {
         struct gb_err why = { 0 };
-        int removed = volume_labels(engine, *name, &labels, &why);
+        int removed = docker_is_left_behind(list.items[i].labels, run_dir)
+                          ? volume_remove(engine, list.items[i].name, &why)
+                          : 0; /* in use: the next sweep's */
 
-        if (removed == 0 && docker_is_left_behind(labels, run_dir))
-            removed = volume_remove(engine, *name, &why); /* in use: the next sweep's */
         if (removed == -ETIMEDOUT) {
             r = removed;
             *err = why;
