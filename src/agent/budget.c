@@ -45,24 +45,14 @@ static const struct {
     const char *name;   /* in JSON */
     const char *what;   /* of it were used */
     const char *option; /* raises it */
-    uint64_t limit;     /* by default */
     void (*text)(uint64_t value, char text[static AMOUNT_SIZE]);
 } items[N_BUDGET_ITEMS] = {
-    [BUDGET_STEPS] = { "steps", "steps", "--max-steps", 25, count_text },
-    [BUDGET_ATTEMPTS] = { "attempts", "attempts", "--max-attempts", 5, count_text },
-    [BUDGET_TOKENS] = { "tokens", "tokens", "--max-tokens", 2000000, count_text },
-    [BUDGET_MONEY] = { "money", "of money", "--max-cost", 5000000, money_text },
-    [BUDGET_TIME] = { "time", "of time", "--max-time", 3600000, time_text },
+    [BUDGET_STEPS] = { "steps", "steps", "--max-steps", count_text },
+    [BUDGET_ATTEMPTS] = { "attempts", "attempts", "--max-attempts", count_text },
+    [BUDGET_TOKENS] = { "tokens", "tokens", "--max-tokens", count_text },
+    [BUDGET_MONEY] = { "money", "of money", "--max-cost", money_text },
+    [BUDGET_TIME] = { "time", "of time", "--max-time", time_text },
 };
-
-struct budget budget_default(void)
-{
-    struct budget budget = { 0 };
-
-    for (size_t i = 0; i < N_BUDGET_ITEMS; i++)
-        budget.limits[i] = items[i].limit;
-    return budget;
-}
 
 static void spend(struct budget *budget, enum budget_item item, uint64_t amount)
 {

@@ -28,9 +28,6 @@ struct budget {
     uint64_t spent[N_BUDGET_ITEMS];
 };
 
-/* 25 steps, 5 attempts each, 2 million tokens, 5 dollars, an hour; nothing spent. */
-struct budget budget_default(void);
-
 /* These count; they saturate and never fail.  A new step has all its attempts before it. */
 void budget_spend_step(struct budget *budget);
 void budget_spend_attempt(struct budget *budget);

@@ -420,15 +420,6 @@ const struct program_case *cases_find(const struct program_cases *cases, const c
     return NULL;
 }
 
-size_t cases_count(const struct program_cases *cases, enum test_class class)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < cases->n; i++)
-        n += cases->items[i].class == class;
-    return n;
-}
-
 int case_input(const struct program_case *item, struct buf *ret)
 {
     size_t len = strlen(item->input);

@@ -78,7 +78,6 @@ void cases_clear(struct program_cases *cases);
 #define cleanup_cases cleanup_with(cases_clear)
 
 const struct program_case *cases_find(const struct program_cases *cases, const char *name);
-size_t cases_count(const struct program_cases *cases, enum test_class class);
 
 /* Appends stdin, as often as the case says. */
 int case_input(const struct program_case *item, struct buf *ret);

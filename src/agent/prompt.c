@@ -509,11 +509,6 @@ static const struct embed *find(const char *name)
     return NULL;
 }
 
-const char *prompt_at(size_t n)
-{
-    return n < N_ELEMENTS(prompts) ? prompts[n].name : NULL;
-}
-
 unsigned prompt_version(const char *name)
 {
     static const char mark[] = ", version ";

@@ -31,10 +31,7 @@ struct prompt_var {
 
 #define PROMPT_MAX (8 << 20) /* bytes, whatever the budget */
 
-/* The n-th prompt's name, NULL behind the last. */
-const char *prompt_at(size_t n);
-
-/* Its number, for transcripts; 0 when there is no such prompt. */
+/* The number of a prompt, for transcripts; 0 when there is none of that name. */
 unsigned prompt_version(const char *name);
 
 /* Appends the prompt, at most `budget` bytes of it.  Variables that a prompt does not have are

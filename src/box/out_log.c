@@ -192,13 +192,6 @@ struct out_mark out_log_mark(struct out_log *log)
     return mark;
 }
 
-uint64_t out_log_total(struct out_log *log, enum out_stream stream)
-{
-    struct out_mark mark = out_log_mark(log);
-
-    return stream == OUT_STDERR ? mark.err : mark.out;
-}
-
 bool out_log_is_truncated(struct out_log *log)
 {
     bool is_truncated;

@@ -41,7 +41,6 @@ struct out_mark {
 
 struct out_mark out_log_mark(struct out_log *log);
 
-uint64_t out_log_total(struct out_log *log, enum out_stream stream);
 bool out_log_is_truncated(struct out_log *log);
 
 /* Appends all that is kept of one stream; where bytes of it were dropped, a line

@@ -22,8 +22,6 @@ struct dockerfile;
 
 struct dockerfile_policy {
     const char *const *bases; /* rows for image_name_is_in(), NULL at the end; NULL: any image */
-    bool has_buildkit;        /* the builder knows heredocs and mounts */
-    bool has_network;         /* the engine itself may fetch what ADD names */
     bool is_trigger;          /* not a whole file: an ONBUILD of a base image, without that word */
 };
 

@@ -66,11 +66,6 @@ const char *model_endpoint(const struct model *model)
     return model->endpoint;
 }
 
-const char *model_name(const struct model *model)
-{
-    return model->name;
-}
-
 uint64_t model_context(const struct model *model)
 {
     return model->context;
@@ -96,17 +91,4 @@ bool model_samples(const struct model *model)
 bool model_holds_schema(const struct model *model)
 {
     return !model->ops->holds_schema || model->ops->holds_schema(model);
-}
-
-int model_list(struct model *model, char ***ret, struct gb_err *err)
-{
-    return model->ops->list(model, ret, err);
-}
-
-void model_list_free(char ***names)
-{
-    for (char **at = *names; at && *at; at++)
-        free(*at);
-    free(*names);
-    *names = NULL;
 }

@@ -130,7 +130,6 @@ void model_close(struct model **model);
 /* "openai/gpt-6-luna", and where it is asked, for people. */
 const char *model_label(const struct model *model);
 const char *model_endpoint(const struct model *model);
-const char *model_name(const struct model *model); /* as asked for */
 
 /* Tokens that prompt and answer together may have: what was said when it was opened, else what is
  * known of a model of that name (model/window.h). */
@@ -169,7 +168,3 @@ bool model_holds_schema(const struct model *model);
 int model_chat(struct model *model, const struct model_request *request, struct model_answer *ret,
                struct gb_err *err);
 void model_answer_clear(struct model_answer *answer);
-
-/* Names of the models that the server offers, NULL-terminated, for model_list_free(). */
-int model_list(struct model *model, char ***ret, struct gb_err *err);
-void model_list_free(char ***names);

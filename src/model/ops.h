@@ -38,7 +38,6 @@ struct model_ops {
     bool (*holds_schema)(const struct model *model); /* NULL: yes */
     /* model_learn_context(); NULL: there is nobody to ask. */
     int (*learn)(struct model *model, int cancel_fd, struct gb_err *err);
-    int (*list)(struct model *model, char ***ret, struct gb_err *err);
     void (*close)(struct model *model);
 };
 

@@ -155,20 +155,6 @@ static bool scripted_samples(const struct model *model)
     return true; /* a rule may ask for a seed */
 }
 
-static int scripted_list(struct model *model, char ***ret, struct gb_err *err)
-{
-    char **names = calloc(2, sizeof(*names));
-
-    if (names)
-        names[0] = strdup(model->name);
-    if (!names || !names[0]) {
-        free(names);
-        return gb_no_memory(err);
-    }
-    *ret = names;
-    return 0;
-}
-
 /* ---- life ----------------------------------------------------------------------------------- */
 
 static int read_file(const char *path, struct script *ret, struct gb_err *err)
@@ -226,6 +212,5 @@ const struct model_ops model_scripted = {
     .ask = scripted_ask,
     .place = scripted_place,
     .samples = scripted_samples,
-    .list = scripted_list,
     .close = scripted_close,
 };

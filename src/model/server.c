@@ -245,18 +245,6 @@ static int get_listing(const struct server *server, struct listing *ret, struct 
     return listing_get(server->client, &request, ret, err);
 }
 
-static int server_list(struct model *model, char ***ret, struct gb_err *err)
-{
-    struct listing listing = { 0 };
-    int r = get_listing(model->state, &listing, err);
-
-    if (r < 0)
-        return gb_wrap(err, r, "%s", model->label);
-    *ret = take_ptr(listing.names);
-    listing_clear(&listing);
-    return 0;
-}
-
 static void server_place(struct model *model, const struct fault *fault, struct fault_place *ret)
 {
     struct server *server = model->state;
@@ -432,6 +420,5 @@ const struct model_ops model_server = {
     .samples = server_samples,
     .holds_schema = server_holds_schema,
     .learn = server_learn,
-    .list = server_list,
     .close = server_close,
 };

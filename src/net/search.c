@@ -197,14 +197,6 @@ const struct search_server *search_server_at(size_t n)
     return n < N_ELEMENTS(servers) ? &servers[n].public : NULL;
 }
 
-const struct search_server *search_server_by_name(const char *name)
-{
-    for (size_t i = 0; i < N_ELEMENTS(servers); i++)
-        if (strcmp(servers[i].public.name, name) == 0)
-            return &servers[i].public;
-    return NULL;
-}
-
 /* ---- question ---------------------------------------------------------------------------------
  */
 

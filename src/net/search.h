@@ -20,8 +20,7 @@ struct search_server {
     const char *base_url; /* NULL: must be given */
 };
 
-const struct search_server *search_server_at(size_t n);              /* NULL behind the last */
-const struct search_server *search_server_by_name(const char *name); /* NULL */
+const struct search_server *search_server_at(size_t n); /* NULL behind the last */
 
 struct search_spec {
     const struct search_server *server;

@@ -90,13 +90,6 @@ unsigned msg_direction(uint8_t type)
     return row ? row->direction : 0;
 }
 
-const char *msg_name(uint8_t type)
-{
-    const struct row *row = row_of(type);
-
-    return row ? row->name : NULL;
-}
-
 /* ---- encoding ------------------------------------------------------------------------------- */
 
 struct writer {

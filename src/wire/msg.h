@@ -193,9 +193,6 @@ enum glove_step {
 /* Who may send this type, 0 for an unknown one. */
 unsigned msg_direction(uint8_t type);
 
-/* "RUN", or NULL. */
-const char *msg_name(uint8_t type);
-
 /* Writes a whole frame (head and payload) to bytes; its length, or -EMSGSIZE.  msg points to the
  * struct that belongs to type. */
 int msg_encode(uint8_t type, uint32_t channel, uint8_t flags, const void *msg, uint8_t *bytes,

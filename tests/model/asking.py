@@ -36,7 +36,7 @@ class Talk:
     @property
     def ends(self):
         """How each request ended."""
-        return self.of("answer", "names", "error")
+        return self.of("answer", "error")
 
     @property
     def end(self):

@@ -7,13 +7,12 @@
  *     "requests": [{"messages": [{"role", "text", "calls": [{"id", "name", "arguments"}],
  *                                 "is_error"}], "schema_name", "schema": {}, "tools":
  *                   [{"name", "description", "schema": {}}], "temperature", "seed", "max_tokens",
- *                   "effort", "timeout_ms", "may_cancel", "cannot_forget", "is_quiet"}, {"list":
- * true}]}
+ *                   "effort", "timeout_ms", "may_cancel", "cannot_forget", "is_quiet"}]}
  *
  * Each thing that happens is a line of JSON on stdout: "open", "text", "reasoning", "again",
- * "answer", "names", "error", and at the end "end".  All requests are of one model, one after
- * another.  With may_cancel, whatever comes on stdin cancels, its end too.  The exit status is 0
- * when every request was made, however it ended. */
+ * "answer", "error", and at the end "end".  All requests are of one model, one after another.  With
+ * may_cancel, whatever comes on stdin cancels, its end too.  The exit status is 0 when every
+ * request was made, however it ended. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,25 +104,12 @@ static void tell_answer(const struct model_answer *answer)
     line_end(&line);
 }
 
-static void tell_names(char *const *names)
-{
-    struct line line;
-
-    line_begin(&line, "names");
-    json_array_begin(&line.w, "names");
-    for (; *names; names++)
-        json_put_str(&line.w, NULL, *names);
-    json_array_end(&line.w);
-    line_end(&line);
-}
-
 static void tell_open(const struct model *model)
 {
     struct line line;
 
     line_begin(&line, "open");
     json_put_str(&line.w, "label", model_label(model));
-    json_put_str(&line.w, "name", model_name(model));
     json_put_str(&line.w, "endpoint", model_endpoint(model));
     json_put_u64(&line.w, "context", model_context(model));
     json_put_bool(&line.w, "samples", model_samples(model));
@@ -353,18 +339,6 @@ static void ask(struct model *model, const struct json_value *json)
     model_answer_clear(&answer);
 }
 
-static void list(struct model *model)
-{
-    char **names = NULL;
-    struct gb_err err = { 0 };
-
-    if (model_list(model, &names, &err) < 0)
-        tell_error(&err, NULL);
-    else
-        tell_names(names);
-    model_list_free(&names);
-}
-
 static void follow(const struct json_value *plan)
 {
     const struct json_value *json = json_get(plan, "spec");
@@ -388,10 +362,7 @@ static void follow(const struct json_value *plan)
         tell_error(&err, NULL);
     tell_open(model);
     for (size_t i = 0; i < json_count(requests); i++)
-        if (is_set(json_at(requests, i), "list"))
-            list(model);
-        else
-            ask(model, json_at(requests, i));
+        ask(model, json_at(requests, i));
 }
 
 static void read_plan(const char *path, struct buf *ret)

@@ -291,7 +291,7 @@ def test_a_redirect_is_not_followed_and_no_key_goes_elsewhere(status):
     with serving(answer(*HELLO)) as other:
         away = refuse(status, b"", f"Location: {other.url}/chat/completions")
         with serving(away) as server:
-            talk = ask(server.url, question(), {"list": True}, name="any", key=KEY)
+            talk = ask(server.url, question(), name="any", key=KEY)
         assert {end["event"] for end in talk.ends} == {"error"} and other.connections == 0
     assert talk.ends[0]["code"] == "ENOENT"
     assert KEY not in json.dumps(talk.events)

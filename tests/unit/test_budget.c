@@ -14,6 +14,18 @@
 
 #include <cmocka.h>
 
+/* 25 steps, 5 attempts each, 2 million tokens, 5 dollars, an hour; nothing spent. */
+static struct budget usual(void)
+{
+    return (struct budget){
+        .limits = { [BUDGET_STEPS] = 25,
+                    [BUDGET_ATTEMPTS] = 5,
+                    [BUDGET_TOKENS] = 2000000,
+                    [BUDGET_MONEY] = 5000000,
+                    [BUDGET_TIME] = 3600000 },
+    };
+}
+
 static void expect_end(const struct budget *budget, enum budget_item next, const char *text)
 {
     struct gb_err err = { 0 };
@@ -25,7 +37,7 @@ static void expect_end(const struct budget *budget, enum budget_item next, const
 
 static void a_new_budget_has_room_for_everything(void **state)
 {
-    struct budget budget = budget_default();
+    struct budget budget = usual();
 
     (void)state;
     for (int i = 0; i < N_BUDGET_ITEMS; i++) {
@@ -36,7 +48,7 @@ static void a_new_budget_has_room_for_everything(void **state)
 
 static void steps_end(void **state)
 {
-    struct budget budget = budget_default();
+    struct budget budget = usual();
 
     (void)state;
     for (int i = 0; i < 25; i++) {
@@ -51,7 +63,7 @@ static void steps_end(void **state)
 
 static void every_step_has_its_attempts(void **state)
 {
-    struct budget budget = budget_default();
+    struct budget budget = usual();
 
     (void)state;
     budget.limits[BUDGET_ATTEMPTS] = 2;
@@ -70,7 +82,7 @@ static void every_step_has_its_attempts(void **state)
 
 static void tokens_money_and_time_end_everything(void **state)
 {
-    struct budget budget = budget_default();
+    struct budget budget = usual();
 
     (void)state;
     budget_spend_tokens(&budget, 1999999);
@@ -79,12 +91,12 @@ static void tokens_money_and_time_end_everything(void **state)
     expect_end(&budget, BUDGET_STEPS,
                "the task has used 2000001 tokens, and may use 2000000; "
                "--resume with a larger --max-tokens goes on");
-    budget = budget_default();
+    budget = usual();
     budget_spend_money(&budget, 5019999);
     expect_end(&budget, BUDGET_ATTEMPTS,
                "the task has used $5.01 of money, and may use $5.00; "
                "--resume with a larger --max-cost goes on");
-    budget = budget_default();
+    budget = usual();
     budget_spend_time(&budget, 3600000);
     expect_end(&budget, BUDGET_TOKENS,
                "the task has used 60 min 0 s of time, and may use 60 min 0 s; "
@@ -97,7 +109,7 @@ static void tokens_money_and_time_end_everything(void **state)
 
 static void what_is_too_much_to_count_stays_too_much(void **state)
 {
-    struct budget budget = budget_default();
+    struct budget budget = usual();
 
     (void)state;
     budget_spend_tokens(&budget, UINT64_MAX);
@@ -109,7 +121,7 @@ static void what_is_too_much_to_count_stays_too_much(void **state)
 
 static void a_limit_of_nothing_allows_nothing(void **state)
 {
-    struct budget budget = budget_default();
+    struct budget budget = usual();
 
     (void)state;
     budget.limits[BUDGET_MONEY] = 0;
@@ -118,7 +130,7 @@ static void a_limit_of_nothing_allows_nothing(void **state)
 
 static void limits_only_grow(void **state)
 {
-    struct budget budget = budget_default();
+    struct budget budget = usual();
     struct budget to = budget;
 
     (void)state;
@@ -141,7 +153,7 @@ static void limits_come_back_from_their_text(void **state)
         "{\"steps\":1,\"attempts\":1,\"tokens\":1,\"money\":1,\"time\":\"1\"}",
     };
     cleanup_buf struct buf text = BUF_INIT(4096);
-    struct budget budget = budget_default();
+    struct budget budget = usual();
     struct budget got = { 0 };
 
     (void)state;

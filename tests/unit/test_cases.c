@@ -34,6 +34,7 @@ static void cases_are_read(void **state)
 {
     cleanup_cases struct program_cases cases = { 0 };
     const struct program_case *item;
+    size_t n_of[N_CLASSES] = { 0 };
 
     (void)state;
     assert_int_equal(parse(both, &cases, NULL), 0);
@@ -54,8 +55,10 @@ static void cases_are_read(void **state)
     assert_null(item->argv[0]);
     assert_null(item->files[0]);
     assert_int_equal(item->timeout_ms, CASE_TIMEOUT_MS);
-    assert_int_equal(cases_count(&cases, CLASS_STRESS), 1);
-    assert_int_equal(cases_count(&cases, CLASS_EDGE), 0);
+    for (size_t i = 0; i < cases.n; i++)
+        n_of[cases.items[i].class]++;
+    assert_int_equal(n_of[CLASS_STRESS], 1);
+    assert_int_equal(n_of[CLASS_EDGE], 0);
     assert_null(cases_find(&cases, "other"));
 }
 

@@ -165,7 +165,7 @@ static void no_message_is_written_into_too_little_room(void **state)
     }
 }
 
-static void names_and_directions_are_the_tables(void **state)
+static void directions_are_the_tables(void **state)
 {
     bool known[256] = { false };
 
@@ -173,7 +173,6 @@ static void names_and_directions_are_the_tables(void **state)
     for (size_t i = 0; i < N_ROWS; i++) {
         assert_false(known[rows[i].type]);
         known[rows[i].type] = true;
-        assert_string_equal(msg_name(rows[i].type), rows[i].name);
         assert_int_equal(msg_direction(rows[i].type), rows[i].direction);
         assert_int_not_equal(rows[i].direction, 0);
     }
@@ -182,7 +181,6 @@ static void names_and_directions_are_the_tables(void **state)
 
         if (known[type])
             continue;
-        assert_null(msg_name((uint8_t)type));
         assert_int_equal(msg_direction((uint8_t)type), 0);
         assert_int_equal(msg_decode((uint8_t)type, frame, 0, &msg), -EPROTO);
         assert_int_equal(msg_encode((uint8_t)type, 0, 0, &msg, frame, sizeof(frame)), -EINVAL);
@@ -367,7 +365,7 @@ int main(void)
         cmocka_unit_test(every_message_that_is_cut_short_is_refused),
         cmocka_unit_test(every_message_with_a_byte_too_many_is_refused),
         cmocka_unit_test(no_message_is_written_into_too_little_room),
-        cmocka_unit_test(names_and_directions_are_the_tables),
+        cmocka_unit_test(directions_are_the_tables),
         cmocka_unit_test(strings_end_with_their_only_nul),
         cmocka_unit_test(lists_have_as_many_strings_as_they_say),
         cmocka_unit_test(a_list_over_its_count_is_not_written_either),

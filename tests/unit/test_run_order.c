@@ -20,7 +20,8 @@ static void fill(struct run_options *options)
     options->order.language = strdup("python");
     options->order.ask = ASK_ALWAYS;
     options->order.candidates = 4;
-    options->order.budget = budget_default();
+    for (uint64_t i = 0; i < N_BUDGET_ITEMS; i++)
+        options->order.budget.limits[i] = 25 + i;
     options->order.has_contract = true;
     assert_int_equal(strings_add(&options->order.files, "data of mine.csv"), 0);
     assert_int_equal(strings_add(&options->order.before, "a.py"), 0);

@@ -17,12 +17,21 @@ struct asked {
     int result;
 };
 
+static const struct search_server *server_of(const char *name)
+{
+    size_t n = 0;
+
+    while (search_server_at(n) && strcmp(search_server_at(n)->name, name) != 0)
+        n++;
+    return search_server_at(n);
+}
+
 /* One answer with this status line and body, to one query. */
 static void ask(struct asked *asked, const char *server, const char *key, const char *query,
                 const char *status, const char *body)
 {
     cleanup_buf struct buf answer = BUF_INIT(4 << 20);
-    struct search_spec spec = { .server = search_server_by_name(server), .key = key };
+    struct search_spec spec = { .server = server_of(server), .key = key };
 
     buf_printf(&answer,
                "HTTP/1.1 %s\r\nContent-Type: application/json\r\nConnection: close\r\n"
@@ -209,7 +218,7 @@ static void test_what_is_no_answer_is_told(void **state)
 static void test_what_is_missing_is_told_before_asking(void **state)
 {
     cleanup_buf struct buf text = BUF_INIT(SEARCH_TEXT_MAX);
-    struct search_spec spec = { .server = search_server_by_name("tavily") };
+    struct search_spec spec = { .server = server_of("tavily") };
     struct gb_err err = { 0 };
 
     assert_int_equal(search_web(&spec, "x", CLOCK_NEVER_NS, -1, &text, &err), -ENOKEY);
@@ -219,7 +228,7 @@ static void test_what_is_missing_is_told_before_asking(void **state)
     assert_int_equal(search_web(&spec, " \n\t", CLOCK_NEVER_NS, -1, &text, &err), -EINVAL);
     spec.base_url = "http://me@127.0.0.1:1";
     assert_int_equal(search_web(&spec, "x", CLOCK_NEVER_NS, -1, &text, &err), -EINVAL);
-    spec = (struct search_spec){ .server = search_server_by_name("searxng") };
+    spec = (struct search_spec){ .server = server_of("searxng") };
     assert_int_equal(search_web(&spec, "x", CLOCK_NEVER_NS, -1, &text, &err), -EINVAL);
     assert_non_null(strstr(err.msg, "remedy: set SEARXNG_URL"));
     spec.base_url = "file:///etc/passwd";
@@ -230,7 +239,7 @@ static void test_what_is_missing_is_told_before_asking(void **state)
 static void test_a_server_that_is_not_there_is_named(void **state)
 {
     cleanup_buf struct buf text = BUF_INIT(SEARCH_TEXT_MAX);
-    struct search_spec spec = { .server = search_server_by_name("searxng") };
+    struct search_spec spec = { .server = server_of("searxng") };
     cleanup_close int cancel = eventfd(1, EFD_CLOEXEC);
     struct gb_err err = { 0 };
     unsigned port;
