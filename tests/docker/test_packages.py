@@ -4,8 +4,10 @@ import concurrent.futures
 import contextlib
 import re
 import select
+import signal
 import socket
 import socketserver
+import subprocess
 import threading
 
 import pytest
@@ -30,11 +32,15 @@ def index(place):
 @pytest.fixture
 def run(docker, image, index, place):
     """A Python program with packages, in a container of the image."""
-    def run(code, *packages, more=(), env=None, **request):
+    def words(code, *packages, more=(), env=None, **request):
         words = box.command(code, language="python", backend="docker", image=request.pop("image", image), **request)
         words[2:2] = [word for name in packages for word in ("--package", name)] + list(more)
-        env = {**docker.environment, **index.env(), "GLOVEBOX_CACHE_DIR": str(place.base / "cache"), **(env or {})}
-        return box.run_words(words, host_env=env, outer=120)
+        return words, {**docker.environment, **index.env(), "GLOVEBOX_CACHE_DIR": str(place.base / "cache"), **(env or {})}
+
+    def run(*args, **request):
+        command, env = words(*args, **request)
+        return box.run_words(command, host_env=env, outer=120)
+    run.words = words
     return run
 
 
@@ -156,24 +162,39 @@ def test_packages_that_are_pruned_while_a_container_is_made_are_filled_again(run
         pruner.join()
 
 
-class Unwell(socketserver.ThreadingUnixStreamServer):
-    """An engine that can say nothing of the files of layers any more once it has made a container with one."""
+def answer(status, message):
+    body = b'{"message":"%s"}' % message
+    return b"HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (status, len(body), body)
+
+
+HOLD = b""  # no answer at all
+UNWELL = answer(b"500 Internal Server Error", b"the disk is busy")
+GONE = answer(b"404 Not Found", b"no such volume")
+FILES = rb"GET \S*/volumes/glovebox-layer-\w+-"  # the labels of the volume that has a layer's files
+MARK = rb"GET \S*/volumes/glovebox-layer-\w+ "  # those of the one that leads to it
+
+
+class Meddler(socketserver.ThreadingUnixStreamServer):
+    """An engine some of whose answers are not its own: meddle(request) gives one, HOLD, or None for the engine's."""
 
     daemon_threads = True
-    answer = b'{"message":"the disk is busy"}'
 
-    def __init__(self, path, engine):
-        self.engine, self.has_made = str(engine.socket), False
-        super().__init__(str(path), UnwellCarrier)
+    def __init__(self, path, engine, meddle):
+        self.engine, self.meddle = str(engine.socket), meddle
+        super().__init__(str(path), MeddlingCarrier)
 
-    def is_refused(self, request):
-        self.has_made |= b'"glovebox-layer-' in request  # the body of a container that has one
-        return self.has_made and re.match(rb"GET \S*/volumes/glovebox-layer-\w+-", request)
+    def __enter__(self):
+        threading.Thread(target=self.serve_forever, args=(0.05,)).start()
+        return super().__enter__()
+
+    def __exit__(self, *why):
+        self.shutdown()
+        super().__exit__(*why)
 
 
-class UnwellCarrier(socketserver.BaseRequestHandler):
+class MeddlingCarrier(socketserver.BaseRequestHandler):
     def handle(self):
-        near = self.request
+        near, is_held = self.request, False
         with socket.socket(socket.AF_UNIX) as far, contextlib.suppress(OSError):
             far.connect(self.server.engine)
             while True:
@@ -181,26 +202,112 @@ class UnwellCarrier(socketserver.BaseRequestHandler):
                     data = source.recv(65536)
                     if not data:
                         return
-                    if source is near and self.server.is_refused(data):
-                        near.sendall(b"HTTP/1.1 500 Internal Server Error\r\nContent-Length: %d\r\n\r\n%s"
-                                     % (len(self.server.answer), self.server.answer))
-                    else:
+                    said = self.server.meddle(data) if source is near and not is_held else None
+                    is_held |= said == HOLD
+                    if said:
+                        near.sendall(said)
+                    elif not is_held:
                         (far if source is near else near).sendall(data)
 
 
-def test_layers_that_an_engine_can_say_nothing_of_are_left_alone(run, index, docker, layers, tmp_path):
+@pytest.fixture
+def meddled(docker, tmp_path):
+    """meddled(meddle): an engine that is meddled with, and how it is named."""
+    @contextlib.contextmanager
+    def begin(meddle):
+        with Meddler(tmp_path / "engine.sock", docker.engine, meddle):
+            yield {"DOCKER_HOST": f"unix://{tmp_path}/engine.sock"}
+    return begin
+
+
+class Script:
+    """What an engine that is meddled with says, once it has made a container with a layer."""
+
+    def __init__(self, *rules):
+        self.rules = list(rules)  # pattern, answer, how often; the answer may be a function
+        self.has_made = False
+        self.counts = [0] * len(rules)
+
+    def __call__(self, request):
+        self.has_made |= b'"glovebox-layer-' in request  # the body of a container that has one
+        for i, (pattern, said, times) in enumerate(self.rules):
+            if self.has_made and self.counts[i] < times and re.match(pattern, request):
+                self.counts[i] += 1
+                return said() if callable(said) else said
+        return None
+
+
+def test_layers_that_an_engine_can_say_nothing_of_are_left_alone(run, index, docker, layers, meddled):
     """What it did not answer is no word that they are gone."""
     index.add("alpha")
     assert run("import alpha", "alpha").returncode == 0
-    volumes = layers()
-    with Unwell(tmp_path / "unwell.sock", docker.engine) as unwell:
-        threading.Thread(target=unwell.serve_forever, args=(0.05,)).start()
-        try:
-            done = run("import alpha", "alpha", env={"DOCKER_HOST": f"unix://{tmp_path}/unwell.sock"})
-        finally:
-            unwell.shutdown()
+    volumes, script = layers(), Script((FILES, UNWELL, 99))
+    with meddled(script) as env:
+        done = run("import alpha", "alpha", env=env)
     assert done.returncode == 125 and "the disk is busy" in done.document["error"]["message"], done
-    assert unwell.has_made and volumes and layers() == volumes
+    assert script.has_made and volumes and layers() == volumes
+    assert host.until(docker.is_clean, within=5), docker.containers()
+
+
+def test_a_container_whose_layer_is_gone_is_removed_at_the_end_where_it_could_not_be_at_once(
+        run, index, docker, layers, meddled):
+    index.add("alpha")
+    assert run("import alpha", "alpha").returncode == 0
+    volumes, script = layers(), Script((FILES, GONE, 1), (rb"DELETE \S*/containers/", UNWELL, 1))
+    with meddled(script) as env:
+        done = run("import alpha", "alpha", env=env)
+    assert script.counts == [1, 1]
+    assert done.returncode == 125 and "the disk is busy" in done.document["error"]["message"], done
+    assert host.until(docker.is_clean, within=5), docker.containers()
+    assert layers() == volumes, "nothing was said to be empty that could be removed"
+
+
+@contextlib.contextmanager
+def started(words, env):
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
+                               env=box.environment(env))
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_what_was_begun_for_packages_is_removed_also_after_a_Ctrl_C(run, index, docker, layers, meddled):
+    """It comes while their files are on the way to the engine."""
+    index.add("alpha")
+    assert run("import alpha", "alpha").returncode == 0
+    assert host.until(docker.is_clean, within=20)
+    for name in layers():
+        docker.engine.ask("DELETE", f"/volumes/{name}")
+    is_filling = threading.Event()
+
+    def hold():
+        is_filling.set()
+        return HOLD
+    with meddled(Script((rb"PUT \S*/containers/\w+/archive", hold, 1))) as env:
+        with started(*run.words("import alpha", "alpha", env=env)) as process:
+            assert is_filling.wait(60)
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=60)
+            assert process.returncode == 130, process.returncode
+        assert docker.containers() == [] and not layers(), "removed before the command ended"
+
+
+def test_a_Ctrl_C_is_heard_again_after_a_layer_had_to_be_made_anew(run, index, docker, layers, meddled):
+    index.add("alpha")
+    assert run("import alpha", "alpha").returncode == 0
+    is_asked_again = threading.Event()
+
+    def hold():
+        is_asked_again.set()
+        return HOLD
+    script = Script((FILES, GONE, 1), (MARK, hold, 99))
+    with meddled(script) as env, started(*run.words("import alpha", "alpha", env=env)) as process:
+        assert is_asked_again.wait(60)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=pace.within(10))
+        assert process.returncode == 130 and script.counts[0] == 1, process.returncode
     assert host.until(docker.is_clean, within=5), docker.containers()
 
 
