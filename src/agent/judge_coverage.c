@@ -43,7 +43,7 @@ static struct covered *file_of(struct coverage *all, const char *name)
 {
     char path[AGENT_PATH_MAX + 1];
     const struct agent_file *file;
-    struct covered *new;
+    struct covered *added;
 
     if ((size_t)snprintf(path, sizeof(path), "%s%s", all->dir, name) >= sizeof(path))
         return NULL;
@@ -53,12 +53,12 @@ static struct covered *file_of(struct coverage *all, const char *name)
             return &all->files[i];
     if (!file || all->n == FILES_MAX)
         return NULL;
-    new = &all->files[all->n++];
-    new->file = file;
-    new->n_lines = count_lines(file);
-    new->ran = calloc(new->n_lines + 1, sizeof(bool));
-    new->is_statement = calloc(new->n_lines + 1, sizeof(bool));
-    return new->ran &&new->is_statement ? new : NULL;
+    added = &all->files[all->n++];
+    added->file = file;
+    added->n_lines = count_lines(file);
+    added->ran = calloc(added->n_lines + 1, sizeof(bool));
+    added->is_statement = calloc(added->n_lines + 1, sizeof(bool));
+    return added->ran && added->is_statement ? added : NULL;
 }
 
 static void mark(const struct json_value *list, size_t n_lines, bool *ret)
