@@ -23,6 +23,8 @@ static const char not_granted[] = "it was asked for, and not granted";
 static const char not_public[] =
     "it is no public address, which only --net or an answer that lists it grants";
 
+static const char not_allowed[] = "the operator denies it (net.deny)";
+
 /* ---- lists ---------------------------------------------------------------------------------- */
 
 static size_t count(char *const *list)
@@ -202,11 +204,22 @@ int reach_begin(struct task *task, struct gb_err *err)
 
 /* ---- asking --------------------------------------------------------------------------------- */
 
+/* The dialler has the last word; here it is about what a person is asked for and told. */
+static bool is_denied(const struct task *task, const char *host)
+{
+    cleanup_with(net_policy_clear) struct net_policy denied = { 0 };
+    struct net_rule rule;
+
+    return task->spec->net_denied && net_policy_parse(task->spec->net_denied, &denied, NULL) == 0 &&
+           net_rule_parse(host, &rule, NULL) == 0 && net_denies_rule(&denied, &rule);
+}
+
 static bool is_covered(const struct task *task, const char *host)
 {
     struct net_rule rule;
 
-    return net_rule_parse(host, &rule, NULL) == 0 && net_policy_covers(&task->net, &rule);
+    return net_rule_parse(host, &rule, NULL) == 0 && net_policy_covers(&task->net, &rule) &&
+           !is_denied(task, host);
 }
 
 static bool is_public(const char *host)
@@ -230,7 +243,7 @@ static int put_wanted(struct task *task, struct buf *ret, size_t *ret_n, struct 
 {
     *ret_n = 0;
     for (char **host = task->out->contract.hosts; *host; host++) {
-        if (is_covered(task, *host) || was_asked(task, *host))
+        if (is_covered(task, *host) || was_asked(task, *host) || is_denied(task, *host))
             continue;
         (void)buf_printf(ret, "  %s%s\n", *host, is_public(*host) ? "" : "   (no public address)");
         if (add(&task->asked_hosts, *host, strlen(*host)) < 0)
@@ -320,7 +333,10 @@ static int refuse(struct task *task, const char *host, struct gb_err *err)
     more->host = strdup(host);
     if (!more->host)
         return gb_no_memory(err);
-    more->reason = !may_ask(task) ? not_asked : is_public(host) ? not_granted : not_public;
+    more->reason = is_denied(task, host) ? not_allowed
+                   : !may_ask(task)      ? not_asked
+                   : is_public(host)     ? not_granted
+                                         : not_public;
     reach->n_refused++;
     return 0;
 }

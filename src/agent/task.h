@@ -79,6 +79,7 @@ struct agent_spec {
     const struct package_wishes *packages;   /* the operator's; may be NULL */
     bool installs;                           /* what contract and code want, too */
     const char *net;          /* --net: what the operator grants; NULL: nothing was said */
+    const char *net_denied;   /* what he denies, whoever grants it; NULL: nothing */
     struct judge_net network; /* of a box with a network; its policy is the task's to make */
     struct agent_user owner;
     const char *const *secrets; /* NULL-terminated: never in a prompt, a file or an event */

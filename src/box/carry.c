@@ -60,9 +60,10 @@ struct carry {
     uint64_t bytes;       /* moved so far, both ways */
     size_t held;          /* of the box's bytes, for servers that have not taken them */
     struct asked asked;   /* names that no rule lists by themselves */
-    size_t n_resolves;    /* under way */
-    size_t n_places;      /* of conns, those that may be used */
-    size_t used;          /* all conns in use lie below this index */
+    struct net_policy denied;
+    size_t n_resolves; /* under way */
+    size_t n_places;   /* of conns, those that may be used */
+    size_t used;       /* all conns in use lie below this index */
     struct conn conns[CARRY_CONNS_MAX];
     struct conn *polled[CARRY_CONNS_MAX]; /* whose each entry of the last poll is */
 };
@@ -211,6 +212,19 @@ static bool is_own(const struct conn *conn)
     return !net_lists(conn->carry->spec.policy, address, conn->port) && net_is_own(&to, len);
 }
 
+static enum net_answer may_dial(const struct conn *conn)
+{
+    const struct carry *carry = conn->carry;
+    const struct net_address *address = &conn->addresses[conn->at];
+    const char *name = conn->name[0] ? conn->name : NULL;
+    enum net_answer answer;
+
+    if (carry->denied.mode == NET_FULL || net_lists(&carry->denied, address, conn->port))
+        return NET_DENIED;
+    answer = net_may_dial(carry->spec.policy, name, address, conn->port);
+    return answer == NET_YES && is_own(conn) ? NET_OWN : answer;
+}
+
 /* From the address at `at` on, until one can be waited for.  Every address is asked about by
  * itself: one that is refused ends it, whatever the others are. */
 static void dial_from(struct conn *conn)
@@ -219,12 +233,8 @@ static void dial_from(struct conn *conn)
 
     conn->state = CONN_DIALLING;
     for (; conn->at < conn->n_addresses; conn->at++) {
-        const char *name = conn->name[0] ? conn->name : NULL;
-        enum net_answer answer =
-            net_may_dial(conn->carry->spec.policy, name, &conn->addresses[conn->at], conn->port);
+        enum net_answer answer = may_dial(conn);
 
-        if (answer == NET_YES && is_own(conn))
-            answer = NET_OWN;
         if (answer == NET_YES)
             answer = take_one(conn);
         if (answer != NET_YES) {
@@ -329,6 +339,8 @@ static enum net_answer may_tell_world(struct conn *conn)
 /* Looks the name up, unless the answer of the rules or of the caps is no. */
 static void resolve_if(struct conn *conn, enum net_answer answer)
 {
+    if (answer == NET_YES && net_denies(&conn->carry->denied, conn->name, conn->port))
+        answer = NET_DENIED;
     if (answer == NET_YES)
         answer = may_tell_world(conn);
     if (answer != NET_YES)
@@ -530,9 +542,17 @@ int carry_new(struct link *link, const struct carry_spec *spec, struct carry **r
     struct carry *carry = calloc(1, sizeof(*carry));
     struct link_side side = { .ask = on_ask, .polls = polls, .served = served, .user = carry };
 
-    if (!carry || link_add_side(link, &side) < 0) {
-        free(carry);
+    int r;
+
+    if (!carry)
         return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for a network");
+    r = spec->caps.denied ? net_policy_parse(spec->caps.denied, &carry->denied, err) : 0;
+    if (r == 0 && link_add_side(link, &side) < 0)
+        r = gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for a network");
+    if (r < 0) {
+        net_policy_clear(&carry->denied);
+        free(carry);
+        return r;
     }
     carry->link = link;
     carry->spec = *spec;
@@ -555,5 +575,6 @@ void carry_free(struct carry *carry)
     }
     link_drop_side(carry->link, carry);
     asked_clear(&carry->asked);
+    net_policy_clear(&carry->denied);
     free(carry);
 }

@@ -10,7 +10,8 @@
  *                 └─ refused ◄──┴─────────┘
  *
  * Invariants
- *  1. Nothing is dialled that the policy has not allowed by its name *and* by its address.
+ *  1. Nothing is dialled that the policy has not allowed by its name *and* by its address, or that
+ *     the operator has denied by one of them.
  *  2. Bytes that wait here for a slow server are bounded by the glove's credit, those for a slow
  *     program by the room of its channel.
  *  3. Every decision is told to note(), once.
@@ -56,6 +57,7 @@ struct carry_caps {
     uint64_t connections; /* begun, also those that cannot be reached */
     uint64_t bytes;       /* both ways together */
     uint64_t names;       /* different ones that no rule lists by themselves (`full`, "*.x") */
+    const char *denied;   /* rules of what it may not reach, whatever the policy says; NULL: none */
 };
 
 /* Why an allowed one could not be reached, for people. */

@@ -88,6 +88,7 @@ enum {
     TEXT_IMAGE,
     TEXT_WORKDIR,
     TEXT_RULES,
+    TEXT_DENIED,
     TEXT_PORTS,
     N_TEXTS,
 };
@@ -104,8 +105,8 @@ static void texts_clear(struct texts *texts)
 
 static int texts_copy(const struct kept_spec *spec, struct texts *ret)
 {
-    const char *const from[N_TEXTS] = { spec->user, spec->image, spec->workdir, spec->net_rules,
-                                        spec->ports };
+    const char *const from[N_TEXTS] = { spec->user,      spec->image,           spec->workdir,
+                                        spec->net_rules, spec->net_caps.denied, spec->ports };
 
     for (size_t i = 0; i < N_TEXTS; i++) {
         ret->all[i] = from[i] ? strdup(from[i]) : NULL;
@@ -124,6 +125,7 @@ static struct kept record_of(const struct kept_spec *spec, const struct box *box
         .image = texts->all[TEXT_IMAGE],
         .workdir = texts->all[TEXT_WORKDIR],
         .net_rules = texts->all[TEXT_RULES],
+        .net_denied = texts->all[TEXT_DENIED],
         .net_caps = spec->net_caps,
         .ports = texts->all[TEXT_PORTS],
         .created_ms = wall_clock_ms(),

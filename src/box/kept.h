@@ -34,6 +34,7 @@ struct kept {
     uint64_t created_ms; /* by the wall clock */
     uint64_t ttl_ms;     /* 0: for ever */
     char *net_rules;     /* what it may reach (egress/policy.h); NULL: nothing */
+    char *net_denied;    /* and what not, since it was made; NULL: nothing */
     struct carry_caps net_caps;
     char *ports; /* of the host that lead to it (box/port.h), with commas; NULL: none */
     struct box_kept box;

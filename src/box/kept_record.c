@@ -30,6 +30,7 @@ struct record {
     char *python_path;
     char *variables;
     char *net_rules;
+    char *net_denied;
     char *ports;
     uint64_t net_connections;
     uint64_t net_bytes;
@@ -57,6 +58,7 @@ static const struct bind_field fields[] = {
     { "python_path", BIND_STR, AT(python_path) },
     { "variables", BIND_STR, AT(variables) },
     { "net_rules", BIND_STR, AT(net_rules) },
+    { "net_denied", BIND_STR, AT(net_denied) },
     { "ports", BIND_STR, AT(ports) },
     { "net_connections", BIND_U64, AT(net_connections) },
     { "net_bytes", BIND_U64, AT(net_bytes) },
@@ -88,6 +90,7 @@ static struct record record_of(const struct kept *kept, char *id, char *walls)
         .workdir = kept->workdir,
         .walls = walls,
         .net_rules = kept->net_rules,
+        .net_denied = kept->net_denied,
         .ports = kept->ports,
         .net_connections = kept->net_caps.connections,
         .net_bytes = kept->net_caps.bytes,
@@ -191,12 +194,14 @@ int kept_record_read(const char *text, size_t len, struct kept *ret, struct gb_e
             .python_path = take_ptr(record.python_path),
             .variables = take_ptr(record.variables),
             .net_rules = take_ptr(record.net_rules),
-            .net_caps = { record.net_connections, record.net_bytes, record.net_names },
+            .net_denied = take_ptr(record.net_denied),
+            .net_caps = { record.net_connections, record.net_bytes, record.net_names, NULL },
             .ports = take_ptr(record.ports),
             .created_ms = record.created_ms,
             .ttl_ms = record.ttl_ms,
             .box.receipt = receipt,
         };
+        ret->net_caps.denied = ret->net_denied;
         ret->box.path = ret->path;
         ret->box.python_path = ret->python_path;
         ret->box.variables = ret->variables;
@@ -214,6 +219,7 @@ void kept_clear(struct kept *kept)
     free(kept->python_path);
     free(kept->variables);
     free(kept->net_rules);
+    free(kept->net_denied);
     free(kept->ports);
     *kept = (struct kept){ 0 };
 }

@@ -67,6 +67,7 @@ static bool is_unset(const struct key *key, const struct setting *set)
     case VALUE_FOLDER:
     case VALUE_MODEL:
     case VALUE_URL:
+    case VALUE_RULES:
         return !set->value.text;
     default:
         return false;

@@ -35,6 +35,7 @@ static int take_settings(const struct run_session *session, struct run_order *or
     const char *effort = effort_name(settings->effort);
     const char *language = session->args->language;
     const char *net = session->args->net;
+    const char *denied = settings->net_caps.denied;
     const char *user = session->args->user;
 
     if (settings->task.candidates > AGENT_CANDIDATES_MAX)
@@ -46,9 +47,10 @@ static int take_settings(const struct run_session *session, struct run_order *or
     order->effort = effort ? strdup(effort) : NULL;
     order->language = language ? strdup(language) : NULL;
     order->net = net ? strdup(net) : NULL;
+    order->net_denied = denied ? strdup(denied) : NULL;
     order->user = user ? strdup(user) : NULL;
     if ((effort && !order->effort) || (language && !order->language) || (net && !order->net) ||
-        (user && !order->user))
+        (denied && !order->net_denied) || (user && !order->user))
         return gb_no_memory(err);
     order->installs = settings->installs;
     if (id_make('t', order->id) < 0)

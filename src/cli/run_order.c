@@ -53,6 +53,8 @@ static void put_order(struct json_writer *w, const char *key, const struct run_o
             json_put_str(w, package_kind_name(kind), order->packages[kind]);
     if (order->net)
         json_put_str(w, "net", order->net);
+    if (order->net_denied)
+        json_put_str(w, "net_denied", order->net_denied);
     if (order->user)
         json_put_str(w, "user", order->user);
     json_put_str(w, "ask", ask_names[order->ask]);
@@ -186,14 +188,14 @@ static int get_packages(const struct json_value *object, struct run_order *ret)
 }
 
 /* What it grants is what it said when it was begun, or it is not one that glovebox wrote. */
-static int get_net(const struct json_value *object, struct run_order *ret)
+static int get_rules(const struct json_value *object, const char *key, char **ret)
 {
     cleanup_with(net_policy_clear) struct net_policy policy = { 0 };
     int r = 0;
 
-    if (json_kind(json_get(object, "net")) != JSON_NONE)
-        r = get_string(object, "net", &ret->net);
-    return r == 0 && ret->net ? net_policy_parse(ret->net, &policy, NULL) : r;
+    if (json_kind(json_get(object, key)) != JSON_NONE)
+        r = get_string(object, key, ret);
+    return r == 0 && *ret ? net_policy_parse(*ret, &policy, NULL) : r;
 }
 
 /* Paths go into boxes and folders. */
@@ -216,7 +218,9 @@ static int get_order(const struct json_value *object, struct run_order *ret)
     if (r == 0)
         r = get_string(object, "effort", &ret->effort);
     if (r == 0)
-        r = get_net(object, ret);
+        r = get_rules(object, "net", &ret->net);
+    if (r == 0)
+        r = get_rules(object, "net_denied", &ret->net_denied);
     if (r == 0 && json_kind(json_get(object, "user")) != JSON_NONE)
         r = get_string(object, "user", &ret->user);
     if (r == 0)
@@ -291,6 +295,7 @@ void run_order_clear(struct run_order *order)
     free(order->language);
     free(order->effort);
     free(order->net);
+    free(order->net_denied);
     free(order->user);
     for (enum package_kind kind = 0; kind < N_PACKAGE_KINDS; kind++)
         free(order->packages[kind]);

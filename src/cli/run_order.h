@@ -29,6 +29,7 @@ struct run_order {
     bool installs;                   /* what contract and code want */
     char *packages[N_PACKAGE_KINDS]; /* --package …, as package_set_write() has them; NULL: none */
     char *net;                       /* --net: what the operator grants; NULL: nothing was said */
+    char *net_denied;                /* what he denies, when it was begun; NULL: nothing */
     char *user;                      /* --user: whose task it is; NULL: nobody's */
     enum ask_mode ask;
     unsigned candidates;

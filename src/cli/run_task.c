@@ -81,6 +81,7 @@ static void make_spec(struct run_session *session)
         .box = is_replay ? NULL : &session->box,
         .installs = order->installs,
         .net = order->net,
+        .net_denied = order->net_denied,
         .secrets = session->secrets ? secrets_values(session->secrets) : NULL,
         .journal = session->journal,
         .folder = session->folder,

@@ -198,6 +198,13 @@ static struct limits installing_limits(const struct setting *set)
     return limits_or(said, limits_default());
 }
 
+static const char *denied_of(const struct setting *set)
+{
+    const char *rules = set[KEY_NET_DENY].value.text;
+
+    return rules && strcmp(rules, "none") != 0 ? rules : NULL;
+}
+
 int settings_finish(struct settings *settings, struct gb_err *err)
 {
     const struct setting *set = settings->set;
@@ -208,6 +215,7 @@ int settings_finish(struct settings *settings, struct gb_err *err)
     settings->net_caps.connections = set[KEY_NET_CONNECTIONS].value.number;
     settings->net_caps.bytes = set[KEY_NET_BYTES].value.number;
     settings->net_caps.names = set[KEY_NET_NAMES].value.number;
+    settings->net_caps.denied = denied_of(set);
     settings->allow_missing = (wall_set)set[KEY_ALLOW_MISSING].value.number & ~require;
     settings->must_hold = WALLS_ALL & ~settings->allow_missing;
     settings->toolchains = (const char *const *)set[KEY_TOOLCHAINS].value.items;

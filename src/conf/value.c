@@ -301,6 +301,9 @@ static const struct kind kinds[N_VALUE_KINDS] = {
                       value_format_text },
     [VALUE_URL] = { "URL", "http:// or https://, without user name, query and blanks", "",
                     value_parse_url, value_format_text },
+    [VALUE_RULES] = { "rules", "names and addresses with commas, or full",
+                      ", such as example.org,*.example.org:443,10.1.0.0/16", value_parse_rules,
+                      value_format_text },
 };
 
 void value_clear(struct value *value)

@@ -34,6 +34,7 @@ enum value_kind {
     VALUE_SEARCH,   /* number: enum search_choice */
     VALUE_MODEL,    /* text: a model, with or without its provider */
     VALUE_URL,      /* text: http:// or https:// */
+    VALUE_RULES,    /* text: rules of a network (egress/policy.h) */
     N_VALUE_KINDS,
 };
 

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "egress/policy.h"
 
 #define TEXT_MAX  4096
 #define MODEL_MAX 512
@@ -28,6 +29,14 @@ int value_parse_text(const struct value_parse *p)
     if (!*p->text || strlen(p->text) > TEXT_MAX)
         return -EINVAL;
     return set_text(p->ret, strdup(p->text));
+}
+
+int value_parse_rules(const struct value_parse *p)
+{
+    cleanup_with(net_policy_clear) struct net_policy policy = { 0 };
+    int r = strlen(p->text) > TEXT_MAX ? -EINVAL : net_policy_parse(p->text, &policy, NULL);
+
+    return r < 0 ? r : value_parse_text(p);
 }
 
 static bool has_control(const char *text)

@@ -16,6 +16,7 @@ struct value_parse {
 
 /* -EINVAL for what is none, -ERANGE for too many items, -ENOMEM. */
 int value_parse_text(const struct value_parse *p);
+int value_parse_rules(const struct value_parse *p); /* of a network */
 int value_parse_model(const struct value_parse *p);
 int value_parse_url(const struct value_parse *p);
 int value_parse_path(const struct value_parse *p);

@@ -164,6 +164,7 @@ const char *net_answer_text(enum net_answer answer)
         [NET_OVER_BYTES] = "the box has had all its bytes",
         [NET_OVER_NAMES] = "the box has had all its names",
         [NET_LONG_NAME] = "too long for a name that no rule lists",
+        [NET_DENIED] = "denied by the operator",
     };
 
     return texts[answer];
@@ -207,6 +208,17 @@ enum net_answer net_may_ask(const struct net_policy *policy, const char *name)
 enum net_answer net_may_reach(const struct net_policy *policy, const char *name, uint16_t port)
 {
     return port == 0 ? NET_NOT_LISTED : may_name(policy, name, port);
+}
+
+bool net_denies(const struct net_policy *denied, const char *name, uint16_t port)
+{
+    for (size_t i = 0; i < denied->n_rules; i++) {
+        const struct net_rule *rule = &denied->rules[i];
+
+        if (names(rule, name) && (rule->port == 0 || rule->port == port))
+            return true;
+    }
+    return denied->mode == NET_FULL;
 }
 
 bool net_lists(const struct net_policy *policy, const struct net_address *address, uint16_t port)
@@ -262,4 +274,12 @@ bool net_policy_covers(const struct net_policy *policy, const struct net_rule *r
         if (covers(&policy->rules[i], rule))
             return true;
     return policy->mode == NET_FULL && net_rule_is_public(rule);
+}
+
+bool net_denies_rule(const struct net_policy *denied, const struct net_rule *rule)
+{
+    for (size_t i = 0; i < denied->n_rules; i++)
+        if (covers(&denied->rules[i], rule))
+            return true;
+    return denied->mode == NET_FULL;
 }

@@ -80,6 +80,7 @@ enum net_answer {
     NET_OVER_BYTES,       /* the box has moved as much as it may */
     NET_OVER_NAMES,       /* the box has had as many different names looked up as it may */
     NET_LONG_NAME,        /* a longer name than may be looked up that no rule lists by itself */
+    NET_DENIED,           /* the operator has it reached by nobody, whatever was granted */
     N_NET_ANSWERS,
 };
 
@@ -99,6 +100,13 @@ enum net_answer net_may_reach(const struct net_policy *policy, const char *name,
  * the program named the address itself. */
 enum net_answer net_may_dial(const struct net_policy *policy, const char *name,
                              const struct net_address *address, uint16_t port);
+
+/* Rules the other way round: is this name (clean) what they list?  port 0: on every port, as for a
+ * look-up.  `full` lists all there is. */
+bool net_denies(const struct net_policy *denied, const char *name, uint16_t port);
+
+/* Do they list all that this rule allows? */
+bool net_denies_rule(const struct net_policy *denied, const struct net_rule *rule);
 
 /* Does a rule list this address itself, or a range that it is in? */
 bool net_lists(const struct net_policy *policy, const struct net_address *address, uint16_t port);

@@ -154,6 +154,16 @@ static int limits_of(const struct create_args *args, const struct limits *most, 
     return limits_check(ret, err);
 }
 
+/* The engine's own network asks nobody before it dials. */
+static int check_denied(const struct tool_host *host, const struct create_args *args,
+                        const struct box_spec *box, struct gb_err *err)
+{
+    if (!host->net_caps.denied || !uses_bridge(args, box_backend(box->backend, NULL)))
+        return 0;
+    return gb_fail(err, -EACCES, GB_BLAME_CALLER,
+                   "network: the engine's own network cannot keep what net.deny says");
+}
+
 /* Which of the two ways it is. */
 static void choose_network(const struct create_args *args, struct port_bindings *ports,
                            struct box_spec *box, struct environment_spec *spec)
@@ -259,6 +269,8 @@ static int create(struct tool_call *call, void *bound, struct gb_err *err)
     box.ttl_ms = spec.ttl_ms;
     box.shows_groups = true;
     r = check(args, &box, &ports, &dependencies, err);
+    if (r == 0)
+        r = check_denied(call->host, args, &box, err);
     if (r == 0)
         choose_network(args, ports, &box, &spec);
     if (r == 0)

@@ -275,6 +275,26 @@ def test_yes_grants_names_and_nothing_that_is_no_public_address(place, site, hos
     assert refused["host"] == host and "no public address" in refused["reason"]
 
 
+@pytest.mark.parametrize("answer", ["yes", "RULES"])
+def test_nobody_grants_what_the_operator_denies(place, site, answer):
+    """It is not asked for; and who names it all the same gets it refused where it is dialled."""
+    agent = Online(place, fetching(site, site.host, "example.org"))
+    agent.env["GLOVEBOX_NET_DENY"] = "one.test"
+    waiting = agent.run("how many?", code=3)
+    assert "example.org" in waiting.document["question"] and "one.test" not in waiting.document["question"]
+    answer = answer.replace("RULES", f"example.org,{site.rules}")
+    done = agent.call("--json", waiting.document["id"], answer, command="runs answer", code=0)
+    assert done.document["answer"] == "none" and site.seen == []
+    assert {"host": site.host, "reason": "the operator denies it (net.deny)"} in done.document["network"]["refused"]
+
+
+def test_net_of_the_operator_himself_does_not_beat_what_he_denies(place, site):
+    agent = Online(place, fetching(site))
+    agent.env["GLOVEBOX_NET_DENY"] = "127.0.0.1"
+    done = agent.run("--net", site.rules, "--ask", "never", "how many?")
+    assert done.document["answer"] == "none" and site.seen == []
+
+
 # ---- lives -------------------------------------------------------------------------------------
 
 def test_a_grant_is_recorded_and_replayed_without_a_network(place, site):

@@ -180,6 +180,21 @@ def test_two_runs_at_once_each_get_their_own(net_box, serve):
     assert [got[which].stdout for which in "ab"] == ["True\n", "True\n"], got
 
 
+def test_what_the_operator_denied_when_a_box_was_made_is_denied_to_all_its_runs(hosts, serve):
+    server = serve(page)
+    words = named(hosts, kept.words("create", "--net", "full,127.0.0.1"))
+    done = box.run_words(words, host_env=kept.environment({"GLOVEBOX_NET_DENY": "*.one.test,two.test"}))
+    name = done.out.decode().strip()
+    try:
+        assert fetch(name, server.port).stdout == "a page\n"
+        for other in ("two.test", "deep.one.test"):
+            assert fetch(name, server.port, host_name=other).stdout == ""
+        assert [d[3:] for d in decisions(name) if d[1] != "one.test"] == [(False, "denied by the operator")] * 2
+        assert server.seen == 1
+    finally:
+        kept.call("rm", name)
+
+
 def test_a_box_without_rules_has_none():
     with kept.made() as name:
         done = kept.call("run", name, "--", *python("socket.create_connection(('192.0.2.1', 80), 10)"))

@@ -273,6 +273,33 @@ def test_what_is_refused_again_and_again_is_counted(run):
     assert entry["count"] >= 50 and done.document["network"]["refused"] == entry["count"], done
 
 
+DENIED = "denied by the operator"
+
+
+@pytest.mark.parametrize("rules", ["one.test,127.0.0.1", "full,127.0.0.1"])
+@pytest.mark.parametrize("deny", ["one.test", "*.test", "full", "one.test:PORT", "127.0.0.0/8", "127.0.0.1:PORT"])
+def test_what_the_operator_denies_is_reached_by_nobody(run, serve, rules, deny):
+    server = serve(page)
+    url = f"http://one.test:{server.port}/"
+    assert run(rules, "curl", "-sS", "-m", "10", url).document["stdout"] == "a page\n"
+    done = run(rules, "curl", "-sS", "-m", "10", url,
+               host_env={"GLOVEBOX_NET_DENY": f"elsewhere.org,{deny.replace('PORT', str(server.port))}"})
+    assert done.document["stdout"] == "" and done.document["exit_code"] != 0 and server.seen == 1, done
+    assert decisions(done)[-1][2:] == (False, DENIED), decisions(done)
+
+
+def test_a_port_that_is_denied_is_no_other(run, serve):
+    server = serve(page)
+    done = run("full,127.0.0.1", "curl", "-sS", f"http://one.test:{server.port}/", host_env={"GLOVEBOX_NET_DENY": "one.test:1"})
+    assert done.document["stdout"] == "a page\n", done
+
+
+@pytest.mark.parametrize("deny", ["not a name", "a,,b", "127.1", "x:99999"])
+def test_denials_that_make_no_sense_run_nothing(run, deny):
+    done = run("full", "true", host_env={"GLOVEBOX_NET_DENY": deny})
+    assert done.returncode == 2 and b"GLOVEBOX_NET_DENY" in done.err, done
+
+
 def test_without_rules_there_is_nothing_to_ask(run):
     done = run("none", *python("try:\n    socket.create_connection(('192.0.2.1', 80), 10)\nexcept OSError as e:\n    print(e.errno)"))
     assert done.document["stdout"] == "101\n" and "network" not in done.document, done

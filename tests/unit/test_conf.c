@@ -199,6 +199,7 @@ static void test_operator_keys_are_an_error_in_a_project(void **state)
         { "prices: /tmp/x", "GLOVEBOX_PRICES=/tmp/x" },
         { "cache_dir: /tmp/x", "GLOVEBOX_CACHE_DIR=/tmp/x" },
         { "packages.hosts: x.org", "GLOVEBOX_PACKAGES_HOSTS=x.org" },
+        { "net.deny: x.org", "GLOVEBOX_NET_DENY=x.org" },
         { "packages.cache: 1g", "GLOVEBOX_PACKAGES_CACHE=1g" },
     };
     struct place *place = *state;

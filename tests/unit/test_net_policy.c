@@ -315,6 +315,29 @@ static void test_a_rule_is_covered_by_one_that_allows_all_of_it(void **state)
     assert_false(covered("none", "example.org"));
 }
 
+static void test_what_is_denied_is_named_by_the_same_rules(void **state)
+{
+    struct net_policy denied = rules("bad.org,*.bad.org,half.org:443,10.1.0.0/16,full.org");
+    struct net_policy all = rules("full");
+    struct net_rule rule;
+
+    (void)state;
+    assert_true(net_denies(&denied, "bad.org", 0) && net_denies(&denied, "a.b.bad.org", 80));
+    assert_true(net_denies(&denied, "half.org", 443));
+    assert_false(net_denies(&denied, "half.org", 80));
+    assert_false(net_denies(&denied, "half.org", 0)); /* it may be looked up for another port */
+    assert_false(net_denies(&denied, "notbad.org", 80) || net_denies(&denied, "org", 80));
+    assert_true(net_denies(&all, "any.org", 0));
+    assert_int_equal(net_rule_parse("10.1.2.0/24", &rule, NULL), 0);
+    assert_true(net_denies_rule(&denied, &rule) && net_denies_rule(&all, &rule));
+    assert_int_equal(net_rule_parse("10.0.0.0/8", &rule, NULL), 0);
+    assert_false(net_denies_rule(&denied, &rule));
+    assert_int_equal(net_rule_parse("half.org", &rule, NULL), 0);
+    assert_false(net_denies_rule(&denied, &rule));
+    net_policy_clear(&denied);
+    net_policy_clear(&all);
+}
+
 static void test_full_covers_names_and_public_addresses_alone(void **state)
 {
     (void)state;
@@ -380,6 +403,7 @@ int main(void)
         cmocka_unit_test(test_so_many_names_are_asked_for_and_no_more),
         cmocka_unit_test(test_a_name_is_listed_by_itself_or_it_is_not),
         cmocka_unit_test(test_a_rule_is_covered_by_one_that_allows_all_of_it),
+        cmocka_unit_test(test_what_is_denied_is_named_by_the_same_rules),
         cmocka_unit_test(test_full_covers_names_and_public_addresses_alone),
         cmocka_unit_test(test_one_rule_is_no_word),
     };
