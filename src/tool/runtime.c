@@ -16,11 +16,13 @@
 #include "tool/ports.h"
 #include "tool/tool.h"
 
-#define MEMORY_BYTES (UINT64_C(512) << 20)
-#define CPU_MILLI    500
-#define TTL_S        86400
-#define TTL_MAX_S    4233600  /* 49 days */
-#define RUN_MAX_MS   86400000 /* the longest that a run may take */
+#define ENV_MAX       500
+#define ENV_BYTES_MAX (24 << 10) /* of what a run takes, its own and the packages' aside */
+#define MEMORY_BYTES  (UINT64_C(512) << 20)
+#define CPU_MILLI     500
+#define TTL_S         86400
+#define TTL_MAX_S     4233600  /* 49 days */
+#define RUN_MAX_MS    86400000 /* the longest that a run may take */
 
 /* ---- create_runtime_env --------------------------------------------------------------------- */
 
@@ -62,12 +64,23 @@ static const struct bind_field create_fields[] = {
 };
 static const struct bind create_bind = TOOL_BIND(create_fields);
 
+/* With more no run of the environment could ever begin. */
 static int check_variables(const struct create_args *args, struct gb_err *err)
 {
-    for (char **at = args->env_vars; at && at[0]; at += 2)
+    size_t bytes = 0;
+    size_t n = 0;
+
+    for (char **at = args->env_vars; at && at[0]; at += 2, n++) {
         if (!run_env_is_name(at[0]))
             return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
                            "env_vars: '%.100s' is no name of a variable", at[0]);
+        bytes += strlen(at[0]) + strlen(at[1]) + 8;
+    }
+    if (n > ENV_MAX || bytes > ENV_BYTES_MAX)
+        return gb_fail(err, -E2BIG, GB_BLAME_CALLER,
+                       "env_vars: too long: %d variables and %d KiB are allowed" GB_REMEDY
+                       "put more into a file of the workspace",
+                       ENV_MAX, ENV_BYTES_MAX >> 10);
     return 0;
 }
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`glovebox image pull` from real registries."""
+import concurrent.futures
 import io
 import os
 import pty
@@ -14,6 +15,7 @@ from conftest import IMAGE
 from lib import pace, registry
 
 KILLS = pace.count(check=4, proof=100)
+PULLS = pace.count(check=12, proof=100)
 
 
 def test_an_image_comes_with_its_digest(image, shop):
@@ -90,6 +92,19 @@ def test_L05_a_pull_whose_caller_is_killed_leaves_a_whole_image_or_none(image, s
             assert image.engine.get(f"/images/{name}/json")["Size"] >= 48 << 20
             image.engine.ask("DELETE", f"/images/{name}?force=1")
     assert image.json("pull", name).digest.startswith("sha256:")
+
+
+def test_R14_one_image_pulled_by_many_at_once_is_fetched_once(image, shop):
+    _large_image(image.engine, "localhost/large:1")
+    before = shop.blobs()
+    name = shop.push("localhost/large:1", "lib/storm:1")
+    layer = max(shop.blobs() - before, key=lambda path: path.stat().st_size).parent.name
+    image.engine.ask("DELETE", "/images/localhost/large:1?force=1")
+    with concurrent.futures.ThreadPoolExecutor(PULLS) as pool:
+        done = list(pool.map(lambda _: image.json("pull", name), range(PULLS)))
+    assert len({(d.id, d.digest) for d in done}) == 1
+    assert shop.sent(layer) == 1, "the layer went over the wire once"
+    assert image.tags().count(name) == 1
 
 
 def test_an_absent_image_is_the_callers_fault(image, shop):

@@ -59,6 +59,11 @@ class Registry:
         """Files of layers, configurations and manifests."""
         return set(self.base.glob("data/docker/registry/v2/blobs/sha256/*/*/data"))
 
+    def sent(self, digest):
+        """How often a blob went out, by the registry's own log."""
+        asked = f"/blobs/sha256:{digest} "
+        return sum("GET " in line and asked in line for line in host.read(self.base / "log").splitlines())
+
 
 @contextlib.contextmanager
 def running(engine, port, has_auth=False):

@@ -249,6 +249,24 @@ def test_what_native_environments_lack_is_an_error(tools):
     check_nothing(tools)
 
 
+def test_an_engines_own_network_is_refused_where_the_operator_denies_hosts(tools):
+    """It asks nobody before it dials."""
+    nowhere = {"GLOVEBOX_BACKEND": "docker", "DOCKER_HOST": f"unix://{tools.base}/none.sock"}
+    code, answer = tools.call("create_runtime_env", {**nowhere, "GLOVEBOX_NET_DENY": "example.org"}, network=True)
+    assert code == 1 and "net.deny" in answer["error"], answer
+    code, answer = tools.call("create_runtime_env", {**nowhere, "GLOVEBOX_NET_DENY": "none"}, network=True)
+    assert code == 1 and "net.deny" not in answer["error"], answer
+    check_nothing(tools)
+
+
+def test_variables_with_which_no_run_could_begin_are_refused(tools):
+    for variables in ({"A": "x" * 30_000}, {f"A{i}": "x" * 100 for i in range(400)}, {f"A{i}": "" for i in range(600)}):
+        assert "env_vars: too long" in tools.fails("create_runtime_env", env_vars=variables)
+    check_nothing(tools)
+    with tools.made(env_vars={"A": "x" * 20_000}) as made:
+        assert tools.run(made, "a.sh", "echo ${#A}")["stdout"] == "20000\n"
+
+
 def test_ports_that_are_none_are_not_skipped(tools):
     """S2-09"""
     for ports in ({"x": "1"}, {"1": ""}, {"1": "x"}, {"0": "1"}, {"70000": "1"}, {"1/icmp": "1"},
