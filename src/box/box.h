@@ -306,6 +306,9 @@ struct box_file {
 int box_put(struct box *box, const char *dir, const struct box_file *files, size_t n_files,
             uint64_t *ret_mark, struct gb_err *err);
 
+/* The same for a whole crate of all kinds (wire/crate.h), size bytes of fd. */
+int box_put_crate(struct box *box, const char *dir, int fd, uint64_t size, struct gb_err *err);
+
 struct crate_ops;
 
 struct box_get_spec {
@@ -317,6 +320,8 @@ struct box_get_spec {
     uint64_t since;
     uint64_t max_files;
     uint64_t max_bytes;
+    bool has_all_kinds;        /* links and directories too; in no listing */
+    uint64_t *ret_passed_over; /* with it; names that are none of these, or may not be read */
 };
 
 /* Regular files below a directory, told to ops (wire/crate.h) as they come. */

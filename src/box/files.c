@@ -88,30 +88,33 @@ static int send_all(struct sender *s, const void *bytes, size_t len, bool fin)
     return 0;
 }
 
-static int send_contents(struct sender *s, const struct box_file *file)
+static int send_fd(struct sender *s, const char *what, int fd, uint64_t left)
 {
     char piece[PIECE];
-    uint64_t left = file->size;
 
-    if (file->bytes)
-        return file->size ? send_all(s, file->bytes, (size_t)file->size, false) : 0;
     while (left > 0) {
         size_t want = left < sizeof(piece) ? (size_t)left : sizeof(piece);
-        ssize_t n = fd_read_full(file->fd, piece, want);
+        ssize_t n = fd_read_full(fd, piece, want);
         int r;
 
         if (n < 0)
-            return gb_fail(s->err, (int)n, GB_BLAME_HOST, "reading '%s': %s", file->path,
+            return gb_fail(s->err, (int)n, GB_BLAME_HOST, "reading '%s': %s", what,
                            strerror((int)-n));
         if ((size_t)n != want)
-            return gb_fail(s->err, -EAGAIN, GB_BLAME_CALLER, "'%s' shrank while it was read",
-                           file->path);
+            return gb_fail(s->err, -EAGAIN, GB_BLAME_CALLER, "'%s' shrank while it was read", what);
         r = send_all(s, piece, want, false);
         if (r < 0)
             return r;
         left -= want;
     }
     return 0;
+}
+
+static int send_contents(struct sender *s, const struct box_file *file)
+{
+    if (file->bytes)
+        return file->size ? send_all(s, file->bytes, (size_t)file->size, false) : 0;
+    return send_fd(s, file->path, file->fd, file->size);
 }
 
 static int send_file(struct sender *s, const struct box_file *file)
@@ -148,34 +151,60 @@ static void put_abandon(struct sender *s)
         (void)link_await(s->link, s->seq, clock_after_ms(STALL_MS), &s->mark, &s->where, &ignored);
 }
 
+static int put_begin(struct sender *s)
+{
+    struct msg_put put = { .dir = s->dir };
+
+    s->channel = link_channel_open(s->link, NULL, s);
+    if (!s->channel)
+        return gb_fail(s->err, -EBUSY, GB_BLAME_BUG, "no free channel");
+    put.channel = s->channel;
+    return link_request(s->link, MSG_PUT, &put, NULL, 0, &s->seq, s->err);
+}
+
+/* r: how sending went.  The channel is closed in any case. */
+static int put_end(struct sender *s, int r)
+{
+    if (r < 0 && s->seq && r != -ETIMEDOUT)
+        put_abandon(s);
+    if (r == 0)
+        r = box_settle(s->box, s->err);
+    if (r == 0) {
+        r = link_await(s->link, s->seq, clock_after_ms(STALL_MS), &s->mark, &s->where, s->err);
+        if (r < 0 && s->where)
+            r = put_refused(r, s->dir, s->err);
+    }
+    if (s->channel)
+        link_channel_close(s->link, s->channel);
+    return r;
+}
+
 int box_put(struct box *box, const char *dir, const struct box_file *files, size_t n_files,
             uint64_t *ret_mark, struct gb_err *err)
 {
     struct sender s = { .box = box, .link = box_link(box), .dir = dir, .err = err };
-    struct msg_put put = { .dir = dir };
-    int r;
+    int r = put_begin(&s);
 
-    s.channel = link_channel_open(s.link, NULL, &s);
-    if (!s.channel)
-        return gb_fail(err, -EBUSY, GB_BLAME_BUG, "no free channel");
-    put.channel = s.channel;
-    r = link_request(s.link, MSG_PUT, &put, NULL, 0, &s.seq, err);
-    for (size_t i = 0; r == 0 && i < n_files; i++) {
+    for (size_t i = 0; r == 0 && i < n_files; i++)
         r = send_file(&s, &files[i]);
-        if (r < 0 && r != -ETIMEDOUT)
-            put_abandon(&s);
-    }
     if (r == 0)
         r = send_end(&s);
+    r = put_end(&s, r);
     if (r == 0)
-        r = box_settle(box, err);
-    if (r == 0) {
-        r = link_await(s.link, s.seq, clock_after_ms(STALL_MS), ret_mark, &s.where, err);
-        if (r < 0 && s.where)
-            r = put_refused(r, dir, err);
-    }
-    link_channel_close(s.link, s.channel);
+        *ret_mark = s.mark;
     return r;
+}
+
+int box_put_crate(struct box *box, const char *dir, int fd, uint64_t size, struct gb_err *err)
+{
+    struct sender s = { .box = box, .link = box_link(box), .dir = dir, .err = err };
+    int r = put_begin(&s);
+
+    if (r == 0)
+        r = send_fd(&s, "files of a box", fd, size);
+    if (r == 0)
+        r = send_all(&s, NULL, 0, true);
+    return put_end(&s, r);
 }
 
 /* ---- out ------------------------------------------------------------------------------------ */
@@ -212,7 +241,7 @@ int box_get(struct box *box, const struct box_get_spec *spec, const struct crate
     struct crate_reader reader;
     struct msg_get get = {
         .flags = (spec->is_listing ? GET_FLAG_LIST : 0) | (spec->has_since ? GET_FLAG_CHANGED : 0) |
-                 (spec->is_tree ? GET_FLAG_TREE : 0),
+                 (spec->is_tree ? GET_FLAG_TREE : 0) | (spec->has_all_kinds ? GET_FLAG_KINDS : 0),
         .max_files = (uint32_t)spec->max_files,
         .max_bytes = spec->max_bytes,
         .since = spec->since,
@@ -231,12 +260,18 @@ int box_get(struct box *box, const struct box_get_spec *spec, const struct crate
     int r;
 
     crate_reader_init(&reader, ops, user,
-                      (struct crate_caps){ .files = spec->max_files, .bytes = spec->max_bytes },
+                      (struct crate_caps){
+                          .files = spec->max_files,
+                          .bytes = spec->max_bytes,
+                          .has_all_kinds = spec->has_all_kinds,
+                      },
                       spec->is_listing);
     r = box_take(box, &take, &is_refused, err);
     if (r == 0 && !crate_reader_is_complete(&reader)) {
         is_refused = true;
         r = -EPROTO;
     }
+    if (r == 0 && spec->ret_passed_over)
+        *spec->ret_passed_over = reader.passed_over;
     return is_refused ? get_refused(r, spec, err) : r;
 }

@@ -343,7 +343,20 @@ static int empty_old(struct run_user *user, struct spool **ret, uint64_t *ret_tt
                     SPOOL_FILES_MAX, user->name);
     *ret_ttl_ms = news.ttl_ms;
     (void)box_close(box);
-    return r;
+    return r < 0 && is_gone(user) ? -ESTALE : r;
+}
+
+static void tell_left_behind(const struct run_user *user, uint64_t n)
+{
+    cleanup_buf struct buf text = BUF_INIT(NAMES_MAX);
+
+    if (n == 0)
+        return;
+    (void)buf_printf(&text,
+                     "the user's box was made anew, and %" PRIu64 " of the names in its workspace "
+                     "did not move with it: sockets, pipes, or what its programs may not read",
+                     n);
+    tell(user, EVENT_NOTE, &text);
 }
 
 static int fill_new(const struct run_user *user, const struct kept *kept, struct spool *spool,
@@ -388,7 +401,9 @@ static int renew(struct run_user *user, const struct user_wish *wish,
     old = user->kept;
     user->kept = made;
     made = old;
-    return has_old ? kept_remove(state_dir, &made, &survivors, err) : 0;
+    if (spool)
+        tell_left_behind(user, spool_left_behind(spool));
+    return has_old ? remove_old(user, &made, err) : 0;
 }
 
 static bool is_same(const struct package_wishes *a, const struct package_wishes *b, int *ret_r)

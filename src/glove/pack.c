@@ -24,13 +24,15 @@
 #include "base/sys.h"
 #include "wire/crate.h"
 
-#define GET_FLAGS (uint32_t)(GET_FLAG_LIST | GET_FLAG_CHANGED | GET_FLAG_TREE)
+#define GET_FLAGS   (uint32_t)(GET_FLAG_LIST | GET_FLAG_CHANGED | GET_FLAG_TREE | GET_FLAG_KINDS)
+#define NOT_BY_KIND (uint32_t)(GET_FLAG_LIST | GET_FLAG_CHANGED)
 
 struct packer {
     const struct msg_get *get;
     int pipe_fd;
     uint64_t files;
     uint64_t bytes;
+    uint64_t passed_over;
     size_t depth;
     struct level levels[LEVELS_MAX];
     size_t path_lens[LEVELS_MAX];  /* of the directories themselves */
@@ -40,12 +42,20 @@ struct packer {
 
 /* ---- one file ------------------------------------------------------------------------------- */
 
-static int send_head(const struct packer *p, const char *path, const struct stat *st)
+static int send_head(const struct packer *p, enum crate_kind kind, const char *path, unsigned mode,
+                     uint64_t size)
 {
     uint8_t head[CRATE_HEAD_SIZE + CRATE_PATH_MAX];
-    int n = crate_head_put(path, st ? st->st_mode & 0777 : 0, st ? (uint64_t)st->st_size : 0, head);
+    int n = crate_kind_put(kind, path, mode & 0777, size, head);
 
     return n < 0 ? n : fd_write_full(p->pipe_fd, head, (size_t)n);
+}
+
+static int send_end(const struct packer *p)
+{
+    bool is_told = p->get->flags & GET_FLAG_KINDS;
+
+    return send_head(p, CRATE_FILE, "", 0, is_told ? p->passed_over : 0);
 }
 
 static int send_contents(struct packer *p, int fd, uint64_t left)
@@ -73,10 +83,10 @@ static bool is_wanted(const struct packer *p, const struct stat *st)
            (!(p->get->flags & GET_FLAG_CHANGED) || clock_ns_of(st->st_ctim) >= p->get->since);
 }
 
-static int count(struct packer *p, const struct stat *st)
+static int count(struct packer *p, uint64_t size)
 {
-    uint64_t size = p->get->flags & GET_FLAG_LIST ? 0 : (uint64_t)st->st_size;
-
+    if (p->get->flags & GET_FLAG_LIST)
+        size = 0;
     if (p->files >= p->get->max_files || size > p->get->max_bytes - p->bytes)
         return -EFBIG;
     p->files++;
@@ -102,12 +112,36 @@ static int pack_file(struct packer *p, int dir_fd, const char *name)
     }
     if (!is_wanted(p, &st))
         return 0;
-    r = count(p, &st);
+    r = count(p, (uint64_t)st.st_size);
     if (r == 0)
-        r = send_head(p, p->path, &st);
+        r = send_head(p, CRATE_FILE, p->path, st.st_mode, (uint64_t)st.st_size);
     if (r < 0 || is_list)
         return r;
     return send_contents(p, fd, (uint64_t)st.st_size);
+}
+
+static int pack_link(struct packer *p, int dir_fd, const char *name)
+{
+    ssize_t n = readlinkat(dir_fd, name, (char *)p->data, CRATE_PATH_MAX + 1);
+    int r;
+
+    if (n <= 0)
+        return n < 0 ? -errno : -ENOENT;
+    if (n > CRATE_PATH_MAX)
+        return -ENAMETOOLONG;
+    r = count(p, (uint64_t)n);
+    if (r == 0)
+        r = send_head(p, CRATE_LINK, p->path, 0777, (uint64_t)n);
+    return r < 0 ? r : fd_write_full(p->pipe_fd, p->data, (size_t)n);
+}
+
+/* Behind what lies in it: so its mode keeps nobody from putting that there. */
+static int pack_dir(struct packer *p, int fd)
+{
+    struct stat st;
+    int r = fstat(fd, &st) < 0 ? -errno : count(p, 0);
+
+    return r < 0 ? r : send_head(p, CRATE_DIR, p->path, st.st_mode, 0);
 }
 
 /* ---- the walk ------------------------------------------------------------------------------- */
@@ -145,6 +179,14 @@ static int path_push(struct packer *p, size_t len, const char *name)
     return 0;
 }
 
+static int pack_other(struct packer *p, int dir_fd, const char *name, uint8_t type)
+{
+    if (type == DT_LNK && p->get->flags & GET_FLAG_KINDS)
+        return pack_link(p, dir_fd, name);
+    p->passed_over++;
+    return 0;
+}
+
 /* File systems that do not tell the type leave it to a look. */
 static int pack_entry(struct packer *p, int dir_fd, const char *name, uint8_t type)
 {
@@ -157,7 +199,18 @@ static int pack_entry(struct packer *p, int dir_fd, const char *name, uint8_t ty
     }
     if (type == DT_DIR)
         return enter(p, dir_fd, name);
-    return type == DT_REG ? pack_file(p, dir_fd, name) : 0;
+    return type == DT_REG ? pack_file(p, dir_fd, name) : pack_other(p, dir_fd, name, type);
+}
+
+/* The directory that stands last has no more entries.  The first is not part of the crate. */
+static int leave(struct packer *p)
+{
+    cleanup_close int fd = p->levels[--p->depth].fd;
+
+    if (p->depth == 0 || !(p->get->flags & GET_FLAG_KINDS))
+        return 0;
+    p->path[p->path_lens[p->depth]] = '\0';
+    return pack_dir(p, fd);
 }
 
 static int walk(struct packer *p)
@@ -170,15 +223,15 @@ static int walk(struct packer *p)
         if (r < 0)
             return r;
         if (!entry) {
-            close(level->fd);
-            p->depth--;
-            continue;
+            r = leave(p);
+        } else {
+            r = path_push(p, p->path_lens[p->depth - 1], entry->name);
+            if (r == 0)
+                r = pack_entry(p, level->fd, entry->name, entry->type);
         }
-        r = path_push(p, p->path_lens[p->depth - 1], entry->name);
-        if (r == 0)
-            r = pack_entry(p, level->fd, entry->name, entry->type);
         if (r < 0 && !may_pass_over(r))
             return r;
+        p->passed_over += r < 0;
     }
     return 0;
 }
@@ -247,7 +300,7 @@ int pack(const struct msg_get *get, int pipe_fd, uint64_t *ret_files, enum glove
     int r;
 
     *ret_step = GLOVE_STEP_REQUEST;
-    if (get->flags & ~GET_FLAGS)
+    if (get->flags & ~GET_FLAGS || (get->flags & GET_FLAG_KINDS && get->flags & NOT_BY_KIND))
         return -EINVAL;
     *ret_step = GLOVE_STEP_FILE;
     p->get = get;
@@ -257,7 +310,7 @@ int pack(const struct msg_get *get, int pipe_fd, uint64_t *ret_files, enum glove
         return -errno;
     r = pack_any(p, dir_fd);
     if (r == 0)
-        r = send_head(p, "", NULL);
+        r = send_end(p);
     *ret_files = p->files;
     return r;
 }

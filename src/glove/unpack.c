@@ -29,8 +29,17 @@ struct unpacker {
     unsigned names; /* how many were tried */
     char name[NAME_SIZE];
     const char *last; /* component of the present path */
+    enum crate_kind kind;
     unsigned mode;
+    size_t have; /* bytes of where a link leads to */
+    char target[CRATE_PATH_MAX + 1];
 };
+
+static void next_name(struct unpacker *u)
+{
+    (void)snprintf(u->name, sizeof(u->name), ".glove-%d-%u-%llx", (int)getpid(), u->names++,
+                   (unsigned long long)clock_now_ns());
+}
 
 /* A file under a name that nobody else has. */
 static int open_new(struct unpacker *u, int dir_fd)
@@ -38,8 +47,7 @@ static int open_new(struct unpacker *u, int dir_fd)
     for (int i = 0; i < NAME_TRIES; i++) {
         int fd;
 
-        (void)snprintf(u->name, sizeof(u->name), ".glove-%d-%u-%llx", (int)getpid(), u->names++,
-                       (unsigned long long)clock_now_ns());
+        next_name(u);
         fd = openat(dir_fd, u->name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
         if (fd >= 0)
             return fd;
@@ -49,19 +57,52 @@ static int open_new(struct unpacker *u, int dir_fd)
     return -EEXIST;
 }
 
+/* A link under such a name; -errno. */
+static int link_new(struct unpacker *u)
+{
+    for (int i = 0; i < NAME_TRIES; i++) {
+        next_name(u);
+        if (symlinkat(u->target, u->parent_fd, u->name) == 0)
+            return 0;
+        if (errno != EEXIST)
+            return -errno;
+    }
+    return -EEXIST;
+}
+
 /* ---- what the crate's reader tells ---------------------------------------------------------- */
+
+/* With the mode it had, also when what lay in it made it already: no mark is left there then. */
+static int make_dir(struct unpacker *u, const struct crate_item *item)
+{
+    cleanup_close int place = dir_make_beneath(u->dir_fd, item->path, strlen(item->path), 0);
+    cleanup_close int fd = -1;
+
+    if (place < 0)
+        return place;
+    drop_fd(&u->mark_fd);
+    fd = openat(place, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return fd < 0 || fchmod(fd, item->mode & 0777) < 0 ? -errno : 0;
+}
 
 static int on_item(void *user, const struct crate_item *item)
 {
     struct unpacker *u = user;
     const char *slash = strrchr(item->path, '/');
-    int r = dir_make_beneath(u->dir_fd, item->path, slash ? (size_t)(slash - item->path) : 0, 0);
+    int r;
 
+    u->kind = item->kind;
+    if (u->kind == CRATE_DIR)
+        return make_dir(u, item);
+    r = dir_make_beneath(u->dir_fd, item->path, slash ? (size_t)(slash - item->path) : 0, 0);
     if (r < 0)
         return r;
     u->parent_fd = r;
     u->last = slash ? slash + 1 : item->path;
     u->mode = item->mode;
+    u->have = 0;
+    if (u->kind == CRATE_LINK)
+        return 0;
     r = open_new(u, u->parent_fd);
     if (r < 0)
         return r;
@@ -69,11 +110,16 @@ static int on_item(void *user, const struct crate_item *item)
     return 0;
 }
 
+/* The reader has bounded where a link leads to. */
 static int on_data(void *user, const uint8_t *bytes, size_t len)
 {
-    const struct unpacker *u = user;
+    struct unpacker *u = user;
 
-    return fd_write_full(u->fd, bytes, len);
+    if (u->kind == CRATE_FILE)
+        return fd_write_full(u->fd, bytes, len);
+    memcpy(u->target + u->have, bytes, len);
+    u->have += len;
+    return 0;
 }
 
 static void item_close(struct unpacker *u)
@@ -85,9 +131,18 @@ static void item_close(struct unpacker *u)
 static int on_done(void *user)
 {
     struct unpacker *u = user;
+    int r = 0;
 
-    if (fchmod(u->fd, u->mode & 0777) < 0 ||
-        renameat(u->parent_fd, u->name, u->parent_fd, u->last) < 0)
+    if (u->kind == CRATE_DIR)
+        return 0;
+    u->target[u->have] = '\0';
+    if (u->kind == CRATE_LINK)
+        r = link_new(u);
+    else if (fchmod(u->fd, u->mode & 0777) < 0)
+        r = -errno;
+    if (r < 0)
+        return r;
+    if (renameat(u->parent_fd, u->name, u->parent_fd, u->last) < 0)
         return -errno;
     drop_fd(&u->mark_fd);
     u->mark_fd = take_fd(&u->parent_fd);
@@ -137,7 +192,11 @@ static int read_mark(struct unpacker *u, uint64_t *ret)
 }
 
 /* Caps are the host's affair, and the disk's. */
-static const struct crate_caps caps = { .files = UINT64_MAX, .bytes = UINT64_MAX };
+static const struct crate_caps caps = {
+    .files = UINT64_MAX,
+    .bytes = UINT64_MAX,
+    .has_all_kinds = true,
+};
 
 int unpack(const struct msg_put *put, int pipe_fd, uint64_t *ret_mark, enum glove_step *ret_step)
 {
@@ -154,7 +213,7 @@ int unpack(const struct msg_put *put, int pipe_fd, uint64_t *ret_mark, enum glov
     r = feed(&reader, pipe_fd);
     if (r == -EPROTO)
         *ret_step = GLOVE_STEP_CRATE;
-    if (r < 0 && u.fd >= 0)
+    if (r < 0 && u.parent_fd >= 0) /* in the middle of an item */
         (void)unlinkat(u.parent_fd, u.name, 0);
     item_close(&u);
     return r < 0 ? r : read_mark(&u, ret_mark);

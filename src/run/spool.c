@@ -15,48 +15,48 @@
 #include "box/box.h"
 #include "wire/crate.h"
 
-/* Contents lie in the file one behind another, as the list has them. */
+/* Of all names together: with SPOOL_FILES_MAX long ones a box would fill the host's disk. */
+#define HEADS_MAX ((uint64_t)64 << 20)
+
+/* A crate lies in the file. */
 struct spool {
     int fd;
-    struct box_file *files;
-    size_t n;
+    uint64_t size;
+    uint64_t heads;
+    uint64_t left_behind;
 };
 
 void spool_free(struct spool *spool)
 {
     if (!spool)
         return;
-    for (size_t i = 0; i < spool->n; i++)
-        free((char *)(uintptr_t)spool->files[i].path); /* ours, made by on_item() */
-    free(spool->files);
     drop_fd(&spool->fd);
     free(spool);
 }
 
-static int on_item(void *user, const struct crate_item *item)
-{
-    struct spool *spool = user;
-    struct box_file *files = reallocarray(spool->files, spool->n + 1, sizeof(*files));
-    char *path = files ? strdup(item->path) : NULL;
-
-    if (files)
-        spool->files = files;
-    if (!path)
-        return -ENOMEM;
-    files[spool->n++] = (struct box_file){
-        .path = path,
-        .mode = item->mode,
-        .fd = spool->fd,
-        .size = item->size,
-    };
-    return 0;
-}
-
 static int on_data(void *user, const uint8_t *bytes, size_t len)
 {
-    const struct spool *spool = user;
+    struct spool *spool = user;
 
+    spool->size += len;
     return fd_write_full(spool->fd, bytes, len);
+}
+
+static int put_head(struct spool *spool, enum crate_kind kind, const char *path, unsigned mode,
+                    uint64_t size)
+{
+    uint8_t head[CRATE_HEAD_SIZE + CRATE_PATH_MAX];
+    int n = crate_kind_put(kind, path, mode, size, head);
+
+    if (n < 0)
+        return n;
+    spool->heads += (uint64_t)n;
+    return spool->heads > HEADS_MAX ? -EFBIG : on_data(spool, head, (size_t)n);
+}
+
+static int on_item(void *user, const struct crate_item *item)
+{
+    return put_head(user, item->kind, item->path, item->mode, item->size);
 }
 
 static int on_done(void *user)
@@ -85,13 +85,14 @@ static int nameless(const char *place, struct gb_err *err)
 int spool_take(struct box *box, const char *dir, uint64_t max_bytes, const char *place,
                struct spool **ret, struct gb_err *err)
 {
-    const struct box_get_spec spec = {
+    cleanup_spool struct spool *spool = calloc(1, sizeof(*spool));
+    struct box_get_spec spec = {
         .dir = dir,
         .path = "",
         .max_files = SPOOL_FILES_MAX,
         .max_bytes = max_bytes,
+        .has_all_kinds = true,
     };
-    cleanup_spool struct spool *spool = calloc(1, sizeof(*spool));
     int r;
 
     if (!spool)
@@ -99,19 +100,25 @@ int spool_take(struct box *box, const char *dir, uint64_t max_bytes, const char 
     spool->fd = nameless(place, err);
     if (spool->fd < 0)
         return spool->fd;
+    spec.ret_passed_over = &spool->left_behind;
     r = box_get(box, &spec, &ops, spool, err);
-    if (r == 0)
-        *ret = take_ptr(spool);
-    return r;
+    if (r < 0)
+        return r;
+    r = put_head(spool, CRATE_FILE, "", 0, 0);
+    if (r < 0)
+        return gb_fail(err, r, GB_BLAME_HOST, "writing down files of a box: %s", strerror(-r));
+    *ret = take_ptr(spool);
+    return 0;
+}
+
+uint64_t spool_left_behind(const struct spool *spool)
+{
+    return spool->left_behind;
 }
 
 int spool_give(struct spool *spool, struct box *box, const char *dir, struct gb_err *err)
 {
-    uint64_t mark;
-
-    if (spool->n == 0)
-        return 0;
     if (lseek(spool->fd, 0, SEEK_SET) < 0)
         return gb_fail_sys(err, "files of a box");
-    return box_put(box, dir, spool->files, spool->n, &mark, err);
+    return box_put_crate(box, dir, spool->fd, spool->size, err);
 }

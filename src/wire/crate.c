@@ -8,18 +8,34 @@
 #include "base/path.h"
 #include "wire/bytes.h"
 
-int crate_head_put(const char *path, unsigned mode, uint64_t size,
+#define KIND_SHIFT 12
+
+/* Of a directory there is nothing but its name, and a link leads somewhere. */
+static bool has_right_size(unsigned kind, uint64_t size)
+{
+    return kind == CRATE_FILE || (kind == CRATE_DIR && size == 0) ||
+           (kind == CRATE_LINK && size > 0 && size <= CRATE_PATH_MAX);
+}
+
+int crate_kind_put(enum crate_kind kind, const char *path, unsigned mode, uint64_t size,
                    uint8_t bytes[static CRATE_HEAD_SIZE + CRATE_PATH_MAX])
 {
     size_t len = strlen(path);
 
-    if (len > CRATE_PATH_MAX || mode > 0777 || (len > 0 && !path_is_below(path)))
+    if (len > CRATE_PATH_MAX || mode > 0777 || (len > 0 && !path_is_below(path)) ||
+        !has_right_size(kind, size))
         return -EINVAL;
     wire_put_u16(bytes, (uint16_t)len);
-    wire_put_u16(bytes + 2, (uint16_t)mode);
+    wire_put_u16(bytes + 2, (uint16_t)(mode | (unsigned)kind << KIND_SHIFT));
     wire_put_u64(bytes + 4, size);
     memcpy(bytes + CRATE_HEAD_SIZE, path, len);
     return (int)(CRATE_HEAD_SIZE + len);
+}
+
+int crate_head_put(const char *path, unsigned mode, uint64_t size,
+                   uint8_t bytes[static CRATE_HEAD_SIZE + CRATE_PATH_MAX])
+{
+    return crate_kind_put(CRATE_FILE, path, mode, size, bytes);
 }
 
 void crate_reader_init(struct crate_reader *reader, const struct crate_ops *ops, void *user,
@@ -49,18 +65,25 @@ static size_t gather(struct crate_reader *reader, uint8_t *to, size_t want, cons
     return n;
 }
 
+static int end_complete(struct crate_reader *reader, unsigned mode, uint64_t size)
+{
+    reader->state = CRATE_END;
+    reader->passed_over = size;
+    return mode == 0 && (size == 0 || reader->caps.has_all_kinds) ? 0 : -EPROTO;
+}
+
 static int head_complete(struct crate_reader *reader)
 {
     uint16_t path_size = wire_get_u16(reader->head);
     uint16_t mode = wire_get_u16(reader->head + 2);
     uint64_t size = wire_get_u64(reader->head + 4);
+    unsigned kind = reader->caps.has_all_kinds ? mode >> KIND_SHIFT : 0;
 
     reader->have = 0;
-    if (path_size == 0) {
-        reader->state = CRATE_END;
-        return mode == 0 && size == 0 ? 0 : -EPROTO;
-    }
-    if (path_size > CRATE_PATH_MAX || mode > 0777)
+    if (path_size == 0)
+        return end_complete(reader, mode, size);
+    mode = (uint16_t)(mode & ~(kind << KIND_SHIFT));
+    if (path_size > CRATE_PATH_MAX || mode > 0777 || !has_right_size(kind, size))
         return -EPROTO;
     if (reader->files >= reader->caps.files)
         return -EFBIG;
@@ -68,6 +91,7 @@ static int head_complete(struct crate_reader *reader)
         return -EFBIG;
     reader->files++;
     reader->path_size = path_size;
+    reader->item.kind = (enum crate_kind)kind;
     reader->item.mode = mode;
     reader->item.size = size;
     reader->left = reader->is_listing ? 0 : size;
@@ -102,9 +126,12 @@ static int path_complete(struct crate_reader *reader)
 static int feed_data(struct crate_reader *reader, const uint8_t *bytes, size_t len, size_t *ret_n)
 {
     size_t n = reader->left < len ? (size_t)reader->left : len;
-    int r = reader->ops->data(reader->user, bytes, n);
+    int r;
 
     *ret_n = n;
+    if (reader->item.kind == CRATE_LINK && memchr(bytes, '\0', n))
+        return -EPROTO;
+    r = reader->ops->data(reader->user, bytes, n);
     if (r < 0)
         return r;
     reader->left -= n;

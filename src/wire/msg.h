@@ -15,7 +15,7 @@
 #include "wire/frame.h"
 
 #define WIRE_MAGIC   0x784f6247u /* "GbOx" */
-#define WIRE_VERSION 4u
+#define WIRE_VERSION 5u
 
 /* Who may send a message. */
 enum msg_direction {
@@ -110,6 +110,7 @@ enum get_flags {
     GET_FLAG_LIST = 1 << 0,    /* names and sizes, no contents */
     GET_FLAG_CHANGED = 1 << 1, /* only what changed after `since` */
     GET_FLAG_TREE = 1 << 2,    /* path is a directory; the crate's paths lie below it */
+    GET_FLAG_KINDS = 1 << 3,   /* links and directories too; not with the first two */
 };
 
 enum list_flags {

@@ -190,6 +190,43 @@ def test_packages_and_files_stay_though_the_box_is_made_anew_for_more(users, ind
     assert len(agent.boxes()) == 1
 
 
+LEAVES = """import os
+
+os.makedirs("empty/below")
+os.makedirs("shut")
+open("shut/file", "w").write("kept")
+os.chmod("shut", 0o555)
+os.symlink("/etc/passwd", "outside")
+os.symlink("shut/file", "inside")
+os.symlink("nobody", "broken")
+os.mkfifo("pipe")
+for i in range(MANY):
+    os.makedirs(f"many/{i % 100}", exist_ok=True)
+    open(f"many/{i % 100}/{i}", "w").write(str(i))
+print("left")
+"""
+FINDS = """import os
+import thirds
+
+print(os.listdir("empty/below"), oct(os.stat("shut").st_mode & 0o777), open("inside").read(),
+      *(os.readlink(name) for name in ("outside", "inside", "broken")), os.path.lexists("pipe"),
+      sum(len(files) for _, _, files in os.walk("many")))
+"""
+
+
+def test_links_and_directories_stay_though_the_box_is_made_anew(users, index):
+    """More files than one upload may have, too: a tree of packages in a workspace has tens of thousands."""
+    many = pace.count(check=12_000, proof=60_000)
+    agent = users(answer(LEAVES.replace("MANY", str(many)))).installing(index)
+    agent.box("--user", "ada", "--disk", "400m", "--memory", "600m", command="create")
+    assert agent.run("--user", "ada", "leave").document["answer"] == "left"
+    agent.write(answer(FINDS))
+    done = agent.call("--jsonl", "--user", "ada", "find", code=0)
+    assert done.document["answer"] == f"[] 0o555 kept /etc/passwd shut/file nobody False {many}"
+    (note,) = (event["text"] for event in done.events if event["event"] == "note" and "made anew" in event["text"])
+    assert "1 of the names" in note and "pipes" in note
+
+
 def test_packages_of_earlier_tasks_that_exclude_those_of_this_one_are_left_out(users, index):
     index.add("base", "1.0")
     index.add("base", "2.0")

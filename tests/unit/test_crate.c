@@ -26,8 +26,10 @@ static int hear_item(void *user, const struct crate_item *item)
 {
     struct heard *heard = user;
 
-    (void)buf_printf(&heard->text, "[%s %o %llu]", item->path, (unsigned)item->mode,
-                     (unsigned long long)item->size);
+    static const char *const kinds[] = { "", "directory ", "link " };
+
+    (void)buf_printf(&heard->text, "[%s%s %o %llu]", kinds[item->kind], item->path,
+                     (unsigned)item->mode, (unsigned long long)item->size);
     return heard->fail_item;
 }
 
@@ -49,7 +51,8 @@ static int hear_done(void *user)
 }
 
 static const struct crate_ops ops = { hear_item, hear_data, hear_done };
-static const struct crate_caps wide = { 100, 10000 };
+static const struct crate_caps wide = { 100, 10000, false };
+static const struct crate_caps all_kinds = { 100, 10000, true };
 
 static void put_item(struct buf *crate, const char *path, unsigned mode, const char *contents)
 {
@@ -224,12 +227,63 @@ static void caps_are_checked_before_the_contents_come(void **state)
     put_item(&crate, "a", 0644, "12345");
     put_item(&crate, "b", 0644, "67890");
     put_item(&crate, "", 0, "");
-    check(&crate, (struct crate_caps){ 2, 10 }, false, 0, "[a 644 5]12345;[b 644 5]67890;");
-    check(&crate, (struct crate_caps){ 2, 9 }, false, -EFBIG, "[a 644 5]12345;");
-    check(&crate, (struct crate_caps){ 1, 10 }, false, -EFBIG, "[a 644 5]12345;");
+    check(&crate, (struct crate_caps){ 2, 10, false }, false, 0, "[a 644 5]12345;[b 644 5]67890;");
+    check(&crate, (struct crate_caps){ 2, 9, false }, false, -EFBIG, "[a 644 5]12345;");
+    check(&crate, (struct crate_caps){ 1, 10, false }, false, -EFBIG, "[a 644 5]12345;");
     buf_reset(&crate);
     put_raw(&crate, "a", 1, 0644, UINT64_MAX);
     check(&crate, wide, false, -EFBIG, "");
+}
+
+static void put_kind(struct buf *crate, enum crate_kind kind, const char *path, unsigned mode,
+                     const char *contents)
+{
+    uint8_t head[CRATE_HEAD_SIZE + CRATE_PATH_MAX];
+    int len = crate_kind_put(kind, path, mode, strlen(contents), head);
+
+    assert_true(len > 0);
+    (void)buf_add(crate, head, (size_t)len);
+    (void)buf_puts(crate, contents);
+}
+
+static void links_and_directories_come_to_who_wants_them(void **state)
+{
+    cleanup_buf struct buf crate = BUF_INIT(1000);
+    uint8_t head[CRATE_HEAD_SIZE + CRATE_PATH_MAX];
+
+    (void)state;
+    put_kind(&crate, CRATE_LINK, "d/soft", 0777, "../../etc/passwd");
+    put_kind(&crate, CRATE_DIR, "d", 0700, "");
+    put_item(&crate, "x", 0644, "y");
+    (void)buf_add(&crate, head, (size_t)crate_kind_put(CRATE_FILE, "", 0, 7, head));
+    check(&crate, all_kinds, false, 0,
+          "[link d/soft 777 16]../../etc/passwd;[directory d 700 0];[x 644 1]y;");
+    check(&crate, wide, false, -EPROTO, "");
+}
+
+static void links_that_lead_nowhere_and_directories_with_contents_are_refused(void **state)
+{
+    static const struct {
+        unsigned mode;
+        uint64_t size;
+    } wrong[] = { { 0x2000 | 0777, 0 }, { 0x2000 | 0777, CRATE_PATH_MAX + 1 },
+                  { 0x1000 | 0755, 1 }, { 0x3000 | 0644, 0 },
+                  { 0xf000 | 0644, 0 }, { 0x1000 | 01755, 0 } };
+    cleanup_buf struct buf crate = BUF_INIT(1000);
+
+    (void)state;
+    for (size_t i = 0; i < N_ELEMENTS(wrong); i++) {
+        buf_reset(&crate);
+        put_raw(&crate, "a", 1, wrong[i].mode, wrong[i].size);
+        check(&crate, all_kinds, false, -EPROTO, "");
+    }
+    buf_reset(&crate);
+    put_raw(&crate, "a", 1, 0x2000 | 0777, 3);
+    (void)buf_add(&crate, "x\0y", 3);
+    check(&crate, all_kinds, false, -EPROTO, NULL);
+    buf_reset(&crate);
+    put_raw(&crate, "../a", 4, 0x1000 | 0755, 0);
+    check(&crate, all_kinds, false, -EPROTO, "");
 }
 
 static void what_the_owner_returns_ends_the_reading(void **state)
@@ -259,6 +313,8 @@ static void heads_that_may_not_travel_are_not_written(void **state)
     assert_int_equal(crate_head_put("/x", 0644, 0, head), -EINVAL);
     assert_int_equal(crate_head_put("x", 01000, 0, head), -EINVAL);
     assert_int_equal(crate_head_put("x", 0777, UINT64_MAX, head), CRATE_HEAD_SIZE + 1);
+    assert_int_equal(crate_kind_put(CRATE_LINK, "x", 0777, 0, head), -EINVAL);
+    assert_int_equal(crate_kind_put(CRATE_DIR, "x", 0755, 1, head), -EINVAL);
 }
 
 int main(void)
@@ -274,6 +330,8 @@ int main(void)
         cmocka_unit_test(a_nul_in_a_path_is_refused),
         cmocka_unit_test(modes_and_path_lengths_have_bounds),
         cmocka_unit_test(caps_are_checked_before_the_contents_come),
+        cmocka_unit_test(links_and_directories_come_to_who_wants_them),
+        cmocka_unit_test(links_that_lead_nowhere_and_directories_with_contents_are_refused),
         cmocka_unit_test(what_the_owner_returns_ends_the_reading),
         cmocka_unit_test(heads_that_may_not_travel_are_not_written),
     };

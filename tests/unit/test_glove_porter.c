@@ -143,8 +143,10 @@ static void make_dir(const struct box *box, const char *name)
 struct got {
     size_t n;
     bool is_complete;
+    uint64_t passed_over;
     struct {
         char path[CRATE_PATH_MAX + 1];
+        enum crate_kind kind;
         uint16_t mode;
         uint64_t size;
         uint64_t hash;
@@ -157,6 +159,7 @@ static int got_item(void *user, const struct crate_item *item)
 
     assert_true(got->n < N_ELEMENTS(got->files));
     snprintf(got->files[got->n].path, sizeof(got->files[0].path), "%s", item->path);
+    got->files[got->n].kind = item->kind;
     got->files[got->n].mode = item->mode;
     got->files[got->n].size = item->size;
     got->files[got->n].hash = 0;
@@ -199,7 +202,11 @@ static int get_end(struct box *box, const struct msg_get *get, struct got *got)
 {
     static struct crate_reader reader;
     struct box_stream *stream = box_stream(box, get->channel);
-    struct crate_caps caps = { .files = UINT64_MAX, .bytes = UINT64_MAX };
+    struct crate_caps caps = {
+        .files = UINT64_MAX,
+        .bytes = UINT64_MAX,
+        .has_all_kinds = get->flags & GET_FLAG_KINDS,
+    };
     int r;
 
     memset(got, 0, sizeof(*got));
@@ -209,6 +216,7 @@ static int get_end(struct box *box, const struct msg_get *get, struct got *got)
     crate_reader_init(&reader, &got_ops, got, caps, get->flags & GET_FLAG_LIST);
     assert_int_equal(crate_reader_feed(&reader, (uint8_t *)stream->bytes, stream->len), 0);
     got->is_complete = crate_reader_is_complete(&reader);
+    got->passed_over = reader.passed_over;
     if (r == 0)
         assert_true(got->is_complete);
     return r;
@@ -247,6 +255,60 @@ static void files_arrive_with_their_modes_and_directories(void **state)
     has_file(box, "a/b/c/deep", 0600, "deep");
     has_file(box, "a/b/other", 0444, "");
     assert_int_equal(n_entries(box->dir), 3);
+    box_down(box);
+}
+
+static void crate_kind(enum crate_kind kind, const char *path, unsigned mode, const char *text)
+{
+    uint8_t head[CRATE_HEAD_SIZE + CRATE_PATH_MAX];
+    int n = crate_kind_put(kind, path, mode, strlen(text), head);
+
+    assert_true(n > 0);
+    crate_bytes(head, (size_t)n);
+    crate_bytes(text, strlen(text));
+}
+
+static void links_and_directories_arrive_as_they_are(void **state)
+{
+    struct box *box = box_up();
+    char target[64] = "";
+    struct stat st;
+
+    (void)state;
+    make_file(box, "in-the-way", "x");
+    crate_kind(CRATE_LINK, "a/soft", 0777, "../../../etc/passwd");
+    crate_kind(CRATE_LINK, "in-the-way", 0777, "a");
+    crate_file("a/plain", 0600, "y");
+    crate_kind(CRATE_DIR, "a/empty", 0711, "");
+    crate_kind(CRATE_DIR, "a", 0550, "");
+    assert_int_equal(put_crate(box, box->dir), 0);
+    assert_int_equal(readlink(in_dir(box, "a/soft"), target, sizeof(target)), 19);
+    assert_string_equal(target, "../../../etc/passwd");
+    assert_int_equal(lstat(in_dir(box, "in-the-way"), &st), 0);
+    assert_true(S_ISLNK(st.st_mode));
+    has_file(box, "a/plain", 0600, "y");
+    assert_int_equal(lstat(in_dir(box, "a/empty"), &st), 0);
+    assert_int_equal(st.st_mode, S_IFDIR | 0711);
+    assert_int_equal(lstat(in_dir(box, "a"), &st), 0);
+    assert_int_equal(st.st_mode, S_IFDIR | 0550);
+    assert_int_equal(n_entries(in_dir(box, "a")), 3);
+    box_down(box);
+}
+
+static void nothing_goes_through_a_link_of_the_same_crate(void **state)
+{
+    struct box *box = box_up();
+
+    (void)state;
+    make_dir(box, "target");
+    crate_kind(CRATE_LINK, "soft", 0777, "target");
+    crate_file("soft/x", 0644, "x");
+    assert_int_equal(put_crate(box, box->dir), ELOOP);
+    crate_kind(CRATE_LINK, "soft", 0777, "target");
+    crate_kind(CRATE_DIR, "soft", 0700, "");
+    assert_int_equal(put_crate(box, box->dir), ELOOP);
+    assert_int_equal(n_entries(in_dir(box, "target")), 0);
+    assert_int_equal(n_entries(box->dir), 2);
     box_down(box);
 }
 
@@ -472,6 +534,49 @@ static void only_regular_readable_files_come_out(void **state)
     box_down(box);
 }
 
+static void got_is(const struct got *got, const char *path, enum crate_kind kind, unsigned mode,
+                   const char *contents)
+{
+    int i = find(got, path);
+
+    assert_true(i >= 0);
+    assert_int_equal(got->files[i].kind, kind);
+    assert_int_equal(got->files[i].mode, mode);
+    assert_int_equal(got->files[i].size, strlen(contents));
+    assert_true(got->files[i].hash == (contents[0] ? box_hash(0, contents, strlen(contents)) : 0));
+}
+
+static void links_and_directories_come_out_where_they_are_asked_for(void **state)
+{
+    struct box *box = box_up();
+    struct got got;
+
+    (void)state;
+    make_dir(box, "d");
+    make_dir(box, "d/empty");
+    make_file(box, "d/plain", "x");
+    assert_int_equal(chmod(in_dir(box, "d"), 0550), 0);
+    assert_int_equal(symlink("/etc/passwd", in_dir(box, "soft")), 0);
+    assert_int_equal(symlink("nowhere/at/all", in_dir(box, "broken")), 0);
+    assert_int_equal(symlink("d", in_dir(box, "softdir")), 0);
+    assert_int_equal(mkfifo(in_dir(box, "fifo"), 0666), 0);
+    make_dir(box, "closed");
+    assert_int_equal(chmod(in_dir(box, "closed"), 0), 0);
+    assert_int_equal(get(box, "", GET_FLAG_KINDS, &got), 0);
+    assert_int_equal(got.n, 6);
+    assert_int_equal(got.passed_over, 2);
+    got_is(&got, "soft", CRATE_LINK, 0777, "/etc/passwd");
+    got_is(&got, "broken", CRATE_LINK, 0777, "nowhere/at/all");
+    got_is(&got, "softdir", CRATE_LINK, 0777, "d");
+    got_is(&got, "d/plain", CRATE_FILE, 0644, "x");
+    got_is(&got, "d/empty", CRATE_DIR, 0755, "");
+    got_is(&got, "d", CRATE_DIR, 0550, "");
+    assert_true(find(&got, "d") > find(&got, "d/plain") && find(&got, "d") > find(&got, "d/empty"));
+    assert_int_equal(get(box, "", GET_FLAG_KINDS | GET_FLAG_LIST, &got), EINVAL);
+    assert_int_equal(get(box, "", GET_FLAG_KINDS | GET_FLAG_CHANGED, &got), EINVAL);
+    box_down(box);
+}
+
 static void one_file_comes_out_by_its_path(void **state)
 {
     struct box *box = box_up();
@@ -638,6 +743,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_arrive_with_their_modes_and_directories),
+        cmocka_unit_test(links_and_directories_arrive_as_they_are),
+        cmocka_unit_test(nothing_goes_through_a_link_of_the_same_crate),
         cmocka_unit_test(an_empty_crate_is_fine),
         cmocka_unit_test(a_program_that_is_running_is_replaced),
         cmocka_unit_test(a_planted_link_or_fifo_is_replaced_not_followed),
@@ -649,6 +756,7 @@ int main(void)
         cmocka_unit_test(killing_everything_cancels_a_put),
         cmocka_unit_test(a_tree_comes_out_as_it_went_in),
         cmocka_unit_test(only_regular_readable_files_come_out),
+        cmocka_unit_test(links_and_directories_come_out_where_they_are_asked_for),
         cmocka_unit_test(one_file_comes_out_by_its_path),
         cmocka_unit_test(caps_are_kept),
         cmocka_unit_test(only_what_changed_since_the_put_comes_out),
