@@ -189,7 +189,8 @@ struct judge_try {
     enum diagnosis diagnosis; /* DIAGNOSIS_NONE: it ended by itself with 0 */
     char *summary;            /* of a failure, for the model; else NULL */
     char *network;            /* what it reached and what was refused, in a line; NULL: nothing */
-    char *out;                /* never NULL; head of it */
+    char *limits; /* where those of a box that lives on are not the task's: what held, in a line */
+    char *out;    /* never NULL; head of it */
     size_t out_len;
     char *errors;
     size_t errors_len;

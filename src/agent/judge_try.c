@@ -15,6 +15,7 @@
 #define OUT_SHOWN      4000
 #define SUMMARY_MAX    (64 << 10) /* of both streams, each byte told in five */
 #define NETWORK_MAX    (8 << 10)
+#define LIMITS_MAX     (4 << 10)
 #define DECISIONS_TOLD 8
 #define KEEP_MAX       ((size_t)256 << 10) /* of each stream: in JSON a byte may take six */
 
@@ -34,7 +35,7 @@ static bool misses_module(const struct trial_end *end)
     return end->err.data && memmem(end->err.data, end->err.len, words, sizeof(words) - 1);
 }
 
-static int explain(const struct judge_spec *spec, const struct trial_end *end, const char *packages,
+static int explain(const struct limits *limits, const struct trial_end *end, const char *packages,
                    struct judge_try *ret, struct gb_err *err)
 {
     cleanup_buf struct buf text = BUF_INIT(SUMMARY_MAX);
@@ -42,7 +43,7 @@ static int explain(const struct judge_spec *spec, const struct trial_end *end, c
     if (end->verdict == VERDICT_OK)
         return 0;
     (void)buf_puts(&text, "The program failed: ");
-    if (!words_end(end, &spec->box->limits, &text, &ret->diagnosis)) {
+    if (!words_end(end, limits, &text, &ret->diagnosis)) {
         ret->diagnosis = misses_module(end) ? DIAGNOSIS_MODULE : DIAGNOSIS_CRASH;
         (void)buf_printf(&text, "it ended with exit code %d", ret->exit_code);
     }
@@ -63,7 +64,7 @@ static char *bytes_of(struct buf *buf, size_t *ret_len, bool *is_cut)
     return buf->len > 0 ? buf_take(buf) : strdup("");
 }
 
-static int fill(const struct judge_spec *spec, struct trial_end *end, const char *packages,
+static int fill(const struct limits *limits, struct trial_end *end, const char *packages,
                 struct judge_try *ret, struct gb_err *err)
 {
     int r;
@@ -74,7 +75,7 @@ static int fill(const struct judge_spec *spec, struct trial_end *end, const char
     ret->is_cut = end->is_cut[1] || end->is_cut[2];
     ret->ms = end->end.wall_ns / NS_PER_MS;
     ret->memory_peak_bytes = end->end.memory_peak;
-    r = explain(spec, end, packages, ret, err);
+    r = explain(limits, end, packages, ret, err);
     if (r < 0)
         return r;
     ret->out = bytes_of(&end->out, &ret->out_len, &ret->is_cut);
@@ -145,6 +146,50 @@ static int note_network(const struct audit *audit, struct judge_try *ret, struct
     return ret->network ? 0 : gb_no_memory(err);
 }
 
+/* ---- with limits of another box ------------------------------------------------------------- */
+
+static uint64_t limit_at(const struct limits *limits, enum limit limit)
+{
+    uint64_t value;
+
+    memcpy(&value, (const char *)limits + limit * sizeof(value), sizeof(value));
+    return value;
+}
+
+static void put_limit(struct buf *ret, const struct limits *task, const struct limits *box,
+                      enum limit limit)
+{
+    bool is_box = limit_at(box, limit) < limit_at(task, limit);
+    char holds[NUM_TEXT_MAX];
+    char other[NUM_TEXT_MAX];
+
+    (void)buf_printf(ret, "%s%s %s, as %s (%s: %s)", ret->len ? "; " : "", limit_flag(limit),
+                     limit_text(is_box ? box : task, limit, holds),
+                     is_box ? "the box has" : "the task has", is_box ? "the task" : "the box",
+                     limit_text(is_box ? task : box, limit, other));
+}
+
+/* Of each the lower one holds, and who set the other must not believe that it did.  Cores and disk
+ * are the box's own, which a run cannot lower. */
+static int note_limits(const struct limits *task, const struct limits *box, struct judge_try *ret,
+                       struct gb_err *err)
+{
+    cleanup_buf struct buf text = BUF_INIT(LIMITS_MAX);
+
+    for (enum limit i = 0; i < N_LIMITS; i++) {
+        bool is_boxes = i == LIMIT_CPUS || i == LIMIT_DISK;
+        uint64_t of_task = limit_at(task, i);
+        uint64_t of_box = limit_at(box, i);
+
+        if (limit_flag(i) && (is_boxes ? of_box < of_task : of_box != of_task))
+            put_limit(&text, task, box, i);
+    }
+    if (text.len == 0)
+        return 0;
+    ret->limits = buf_take(&text);
+    return ret->limits ? 0 : gb_no_memory(err);
+}
+
 /* One start of the program, and who is told of what it asks for. */
 struct one_start {
     const struct judge_spec *spec;
@@ -153,6 +198,8 @@ struct one_start {
     const char *input;
     size_t input_len;
     struct carry_spec carry;
+    struct limits *limits; /* that hold */
+    struct judge_try *ret;
 };
 
 static int start_here(const struct one_start *one, struct trial_end *end, struct gb_err *err)
@@ -185,7 +232,9 @@ static int start_home(const struct one_start *one, struct trial_end *end, struct
 
     if (r < 0)
         return r;
-    if (one->carry.policy)
+    r = note_limits(one->limits, &box_receipt(one->program->there)->limits, one->ret, err);
+    *one->limits = limits_min(*one->limits, box_receipt(one->program->there)->limits);
+    if (r == 0 && one->carry.policy)
         r = box_serve(one->program->there, &one->carry, err);
     if (r == 0)
         r = start_here(one, end, err);
@@ -196,8 +245,8 @@ static int start_home(const struct one_start *one, struct trial_end *end, struct
 
 /* Only here, after all checks, does a box have a network. */
 static int start(const struct judge_spec *spec, struct program *program, char *const *args,
-                 const char *input, size_t input_len, struct trial_end *end, struct judge_try *ret,
-                 struct gb_err *err)
+                 const char *input, size_t input_len, struct trial_end *end, struct limits *limits,
+                 struct judge_try *ret, struct gb_err *err)
 {
     cleanup_free struct audit *audit = NULL;
     struct one_start one = {
@@ -207,6 +256,8 @@ static int start(const struct judge_spec *spec, struct program *program, char *c
         .input = input,
         .input_len = input_len,
         .carry = { .policy = spec->net.policy, .note = audit_note, .caps = spec->net.caps },
+        .limits = limits,
+        .ret = ret,
     };
     int r;
 
@@ -225,6 +276,7 @@ int judge_try(const struct judge_spec *spec, char *const *args, const char *inpu
     cleanup_free char *packages = NULL;
     struct program program = { 0 };
     struct trial_end end = { 0 };
+    struct limits limits = spec->box->limits;
     int r;
 
     *ret = (struct judge_try){ 0 };
@@ -236,9 +288,9 @@ int judge_try(const struct judge_spec *spec, char *const *args, const char *inpu
     if (r == 0 && ret->summary)
         r = fill_unrun(ret, err);
     else if (r == 0)
-        r = start(spec, &program, args, input, input_len, &end, ret, err);
+        r = start(spec, &program, args, input, input_len, &end, &limits, ret, err);
     if (r == 0 && !ret->out)
-        r = fill(spec, &end, packages, ret, err);
+        r = fill(&limits, &end, packages, ret, err);
     trial_end_clear(&end);
     program_clear(&program);
     if (r < 0)

@@ -310,6 +310,8 @@ int judge_try_text(const struct judge_try *try, struct buf *ret)
     json_put_str(&w, "summary", try->summary);
     if (try->network)
         json_put_str(&w, "network", try->network);
+    if (try->limits)
+        json_put_str(&w, "limits", try->limits);
     json_put_bytes(&w, "out", try->out, try->out_len);
     json_put_bytes(&w, "errors", try->errors, try->errors_len);
     json_put_bool(&w, "cut", try->is_cut);
@@ -353,6 +355,7 @@ int judge_try_parse(const char *json, size_t len, struct judge_try *ret, struct 
     read_enum(&in, "diagnosis", diagnoses, ret->diagnosis);
     read_str(&in, "summary", &ret->summary);
     read_str(&in, "network", &ret->network);
+    read_str(&in, "limits", &ret->limits);
     read_bytes(&in, "out", &ret->out, &ret->out_len);
     read_bytes(&in, "errors", &ret->errors, &ret->errors_len);
     read_flag(&in, "cut", &ret->is_cut);
@@ -371,6 +374,7 @@ void judge_try_clear(struct judge_try *try)
 {
     free(try->summary);
     free(try->network);
+    free(try->limits);
     free(try->out);
     free(try->errors);
     *try = (struct judge_try){ 0 };

@@ -43,10 +43,11 @@ struct task {
     pthread_mutex_t lock; /* events come from the judge's threads too */
 
     struct model_facts models[N_ROLES];
-    char *languages; /* "python, c, go": what the box can run */
-    char *available; /* what else it has, for prompts */
-    char *inputs;    /* the user's files, a line each; "" */
-    char *workspace; /* what lies in the user's own box, a line each; NULL */
+    char *languages;      /* "python, c, go": what the box can run */
+    char *available;      /* what else it has, for prompts */
+    char *inputs;         /* the user's files, a line each; "" */
+    char *workspace;      /* what lies in the user's own box, a line each; NULL */
+    bool has_told_limits; /* where that box's are not the task's */
 
     struct budget budget;
     struct agent_spent spent;

@@ -100,6 +100,10 @@ static int run(struct task *task, const char *name, struct trying *trying, struc
         r = judge_try_parse(output.data, output.len, ret, err);
     if (r == 0 && ret->network)
         task_note(task, "network: %s", ret->network);
+    if (r == 0 && ret->limits && !task->has_told_limits) {
+        task_note(task, "limits in the box of %s: %s", task->spec->owner.name, ret->limits);
+        task->has_told_limits = true;
+    }
     return r;
 }
 

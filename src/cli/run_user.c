@@ -317,7 +317,17 @@ static void remove_others(const struct run_user *user, const char *id)
     free(list);
 }
 
-/* The files of the old box, which has nothing under way. */
+/* Has somebody removed or replaced the box since it was found?  Installing takes minutes. */
+static bool is_gone(const struct run_user *user)
+{
+    cleanup_kept struct kept now = { 0 };
+    struct gb_err ignored = { 0 };
+    int r = kept_find_user(user->settings->state_dir, user->name, &now, &ignored);
+
+    return r > 0 || (r == 0 && strcmp(now.id, user->kept.id) != 0);
+}
+
+/* The files of the old box, which has nothing under way; -ESTALE when it is gone. */
 static int empty_old(struct run_user *user, struct spool **ret, uint64_t *ret_ttl_ms,
                      struct gb_err *err)
 {
@@ -326,7 +336,7 @@ static int empty_old(struct run_user *user, struct spool **ret, uint64_t *ret_tt
     int r = attach(user, &box, &news, err);
 
     if (r < 0)
-        return r;
+        return is_gone(user) ? -ESTALE : r;
     if (news.runs > 0)
         r = gb_fail(err, -EBUSY, GB_BLAME_CALLER,
                     "it has %" PRIu32 " runs under way, and has to be made anew for what this task "
@@ -370,6 +380,20 @@ static int fill_new(const struct run_user *user, const struct kept *kept, struct
         r = spool_give(spool, box, BOX_WORKSPACE, err);
     (void)box_close(box);
     return r < 0 ? r : kept_fill_done(user->settings->state_dir, kept, err);
+}
+
+/* Somebody else may have been quicker. */
+static int remove_old(const struct run_user *user, const struct kept *old, struct gb_err *err)
+{
+    struct gb_err why = { 0 };
+    cleanup_kept struct kept found = { 0 };
+    uint32_t survivors;
+    int r = kept_remove(user->settings->state_dir, old, &survivors, &why);
+
+    if (r == 0 || kept_find(user->settings->state_dir, old->id, &found, NULL) < 0)
+        return 0;
+    *err = why;
+    return r;
 }
 
 /* Makes the box, or makes it anew: user->kept is the new one then. */

@@ -143,6 +143,22 @@ def test_the_limits_of_the_users_box_hold_for_the_task(users):
     assert done.document["answer"] is None, done.document
 
 
+def test_limits_of_box_and_task_that_are_not_the_same_are_told_once(users):
+    agent = users(answer("import time\ntime.sleep(25)\nprint(1)\n") * 2)
+    agent.box("--user", "ada", "--timeout", "2s", "--memory", "900m", command="create")
+    done = agent.call("--jsonl", "--user", "ada", "--max-attempts", "2", "one", code=1)
+    (note,) = (event["text"] for event in done.events
+               if event["event"] == "note" and event["text"].startswith("limits in the box of ada: "))
+    assert "--timeout 2 s, as the box has (the task: 30 s)" in note, note
+    assert "--memory 512 MiB, as the task has (the box: 900 MiB)" in note and "--disk" not in note
+    (told,) = {text for event in done.events if event["event"] == "attempt" and (text := event["text"])}
+    assert "2 s" in told and "30 s" not in told, "the failure names the limit that held"
+    # A box that the task has made has the task's own.
+    agent.write(answer("print(1)\n"))
+    done = agent.call("--jsonl", "--user", "bob", "one", code=0)
+    assert not [event for event in done.events if event["event"] == "note" and "limits" in event["text"]]
+
+
 def test_it_is_not_said_to_have_run_where_its_files_could_not_lie(users):
     agent = users(task.program_rules(TALLY))
     agent.box("--user", "ada", "--", "mkdir", "-p", "count.py/x", command="run")
@@ -253,6 +269,32 @@ def test_an_index_that_is_away_takes_no_package_from_the_box(users, index):
     agent.write(answer(USES))
     assert agent.run("--user", "ada", "half of 84").document["answer"] == "42"
     assert [one["id"] for one in agent.boxes()] == [box["id"]]
+
+
+def test_a_box_that_is_removed_while_its_packages_are_installed_is_made_once_more(users, index):
+    agent = users(answer(USES)).installing(index)
+    assert agent.run("--user", "ada", "half of 84").document["answer"] == "42"
+    agent.write(answer("import thirds\nprint(thirds.third(126))\n"))
+    reached, gate = threading.Event(), threading.Event()
+    at_once = index.answer
+
+    def slow(path):
+        """halves is asked for when the set of the box, and not of the task alone, is installed."""
+        if path.startswith("/files/halves"):
+            reached.set()
+            gate.wait(task.PATIENCE)
+        return at_once(path)
+
+    index.answer = slow
+    process = agent.start("--json", "--user", "ada", "a third of 126")
+    try:
+        assert reached.wait(task.PATIENCE)
+        agent.box("--user", "ada", command="rm")
+    finally:
+        gate.set()
+    out, err = process.communicate(timeout=task.PATIENCE)
+    assert process.returncode == 0 and json.loads(out)["answer"] == "42", (out, err)
+    assert [box["user"] for box in agent.boxes()] == ["ada"]
 
 
 def test_a_box_with_a_run_under_way_is_not_made_anew(users, index):
