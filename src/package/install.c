@@ -444,6 +444,18 @@ static int tell_uncounted(const struct box_run_end *end, struct gb_err *err)
                    strerror(end->count_error));
 }
 
+/* A step without which nothing is installed: what went wrong in it. */
+static int step_end(struct installation *in, const struct box_run_end *end, struct gb_err *err)
+{
+    int r = step_trouble(end, err);
+
+    if (r < 0 || !has_failed(end))
+        return r;
+    if (end->count_error && end->kill == BOX_KILL_NONE && !end->exec_error)
+        return tell_uncounted(end, err);
+    return tell_failure(in, why_ended(in, end), err);
+}
+
 static int run_installer(struct installation *in, struct gb_err *err)
 {
     const char *argv[ARGV_MAX];
@@ -457,13 +469,7 @@ static int run_installer(struct installation *in, struct gb_err *err)
     r = set_all(in, err);
     if (r == 0)
         r = run(in, argv, in->env, &end, err);
-    if (r == 0)
-        r = step_trouble(&end, err);
-    if (r < 0)
-        return r;
-    if (has_failed(&end) && end.count_error && end.kill == BOX_KILL_NONE && !end.exec_error)
-        return tell_uncounted(&end, err);
-    return has_failed(&end) ? tell_failure(in, why_ended(in, &end), err) : 0;
+    return r < 0 ? r : step_end(in, &end, err);
 }
 
 /* What an installer cannot tell by itself. */
@@ -480,9 +486,7 @@ static int run_tell(struct installation *in, struct gb_err *err)
     n = add_words(argv, n, in->how->guard, index_is_guarded(in->spec->index));
     argv[n] = NULL;
     r = run(in, argv, in->env, &end, err);
-    if (r == 0)
-        r = step_trouble(&end, err);
-    return r == 0 && has_failed(&end) ? tell_failure(in, why_ended(in, &end), err) : r;
+    return r < 0 ? r : step_end(in, &end, err);
 }
 
 /* Compiled code saves time and is not needed: how this step ends decides nothing, unless it filled

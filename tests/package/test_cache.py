@@ -229,6 +229,32 @@ def test_a_layer_that_somebody_changed_is_refused(index, cache, harm):
     assert cache_command("rm", layer.name).returncode == 0
 
 
+def _counters():
+    """Of the installer's own group: what tells whether the kernel killed for memory."""
+    return [path for group in kept.run_groups() for name in ("memory.oom_control", "memory.events")
+            if os.path.exists(path := f"{group}/{name}")]
+
+
+def test_an_installation_that_fails_where_nobody_could_count_has_no_reason(index, cache):
+    """Whether it was the memory cannot be read any more: a counter is covered in the command's own view of the host."""
+    index.add("alpha")
+    index.lies = True  # it fails, and would be told as a wrong hash
+    index.gate = threading.Event()
+    words = box.command(USE, language="python", options=["--package", "alpha"])
+    process = subprocess.Popen(["unshare", "-m", *words], env=box.environment(index.env()), stdout=subprocess.PIPE)
+    try:
+        assert host.until(lambda: index.fetched("alpha") == 1 and _counters(), 30)
+        for path in _counters():
+            subprocess.run(["nsenter", "-m", "-t", str(process.pid), "mount", "--bind", "/dev/null", path], check=True)
+    finally:
+        index.gate.set()
+        out = process.communicate(timeout=60)[0]
+    document = json.loads(out)
+    assert process.returncode == 125 and document["verdict"] == "sandbox_error", document
+    assert "why installing packages failed is not known" in document["error"]["message"], document
+    assert layers(cache) == [] and not (document["install"] or {}).get("failure")
+
+
 def test_an_installation_is_told_in_lines_of_json(index, cache):
     index.add("alpha")
     index.gate = threading.Event()
