@@ -18,15 +18,17 @@ int box_check_user(const char *name, struct gb_err *err)
 }
 
 int box_packages_show(const struct settings *settings, const struct package_wishes *wishes,
-                      bool has_network, struct box_packages *ret, struct gb_err *err)
+                      bool has_network, struct exec_lines *lines, struct box_packages *ret,
+                      struct gb_err *err)
 {
+    const struct packages_watch watch = packages_watch_lines(lines);
     struct run_packages *told = NULL;
     struct packages_show show;
     const struct box_packages_order order = {
         .wishes = wishes,
         .has_network = has_network,
         .cancel_fd = -1,
-        .watch = &show.watch,
+        .watch = lines ? &watch : &show.watch,
     };
     int r;
 

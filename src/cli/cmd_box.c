@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/cmd_box.c - `glovebox box create|list|rm|prune`: boxes that live on. */
+/* cli/cmd_box.c - `glovebox box list|rm|prune`: boxes that live on. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,66 +10,27 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/err.h"
-#include "base/num.h"
-#include "base/path.h"
 #include "box/kept.h"
-#include "box/port.h"
+#include "cli/box_document.h"
 #include "cli/box_net.h"
 #include "cli/box_user.h"
 #include "cli/command.h"
-#include "cli/package_args.h"
 #include "cli/term.h"
 #include "conf/box_spec.h"
 #include "conf/settings.h"
 #include "json/writer.h"
-#include "package/wish.h"
 
 #define TEXT_MAX (16 << 20)
 #define ID_SHOWN 10
 
 struct box_args {
     const char *user;
-    const char *workdir;
-    const char *ttl;
-    struct package_args packages;
-    const char *net;
-    struct text_list ports;
     bool is_json;
     bool is_all;
 };
 
 #define AT(field) .offset = offsetof(struct box_args, field)
-static const struct opt create_options[] = {
-    { OPT_TEXT, "user", 0, AT(user), "NAME", "whose box it is: one each, made once" },
-    { OPT_TEXT, "ttl", 0, AT(ttl), "TIME", "remove it by itself after so long: 90s, 2h [never]" },
-    { OPT_TEXT, "workdir", 0, AT(workdir), "DIR", "where its runs begin [/workspace]" },
-    PACKAGE_NAME_OPTIONS(struct box_args, packages),
-    { OPT_KEY, .key = KEY_TIMEOUT },
-    { OPT_KEY, .key = KEY_CPU_TIME },
-    { OPT_KEY, .key = KEY_MEMORY },
-    { OPT_KEY, .key = KEY_CPUS },
-    { OPT_KEY, .key = KEY_PIDS },
-    { OPT_KEY, .key = KEY_DISK },
-    { OPT_KEY, .key = KEY_OUTPUT_MAX },
-    { OPT_TEXT, "net", 0, AT(net), "RULES", "what it may reach: NAME[:PORT],… or full [none]" },
-    { OPT_KEY, .key = KEY_NET_CONNECTIONS },
-    { OPT_KEY, .key = KEY_NET_BYTES },
-    { OPT_KEY, .key = KEY_NET_NAMES },
-    { OPT_LIST, "port", 'p', AT(ports), "[IP:]HOST:BOX", "lead a port of this machine to it" },
-    { OPT_KEY, .key = KEY_BACKEND },
-    { OPT_KEY, .key = KEY_IMAGE },
-    { OPT_KEY, .key = KEY_DOCKER_RUNTIME },
-    { OPT_KEY, .key = KEY_TOOLCHAINS },
-    { OPT_KEY, .key = KEY_REQUIRE },
-    { OPT_KEY, .key = KEY_ALLOW_MISSING },
-    { OPT_FLAG, "json", 0, AT(is_json), NULL, "one JSON document" },
-    { OPT_KEY, .key = KEY_COLOR },
-    OPT_HELP_ROW,
-    { 0 },
-};
-
 static const struct opt list_options[] = {
     { OPT_FLAG, "json", 0, AT(is_json), NULL, "one JSON document" },
     { OPT_KEY, .key = KEY_COLOR },
@@ -91,14 +52,10 @@ struct opened {
     struct box_args args;
     struct parsed parsed;
     struct settings settings;
-    struct package_wishes wishes;
 };
 
 static void opened_clear(struct opened *opened)
 {
-    package_args_free(&opened->args.packages);
-    package_wishes_clear(&opened->wishes);
-    free(opened->args.ports.items);
     settings_clear(&opened->settings);
     parsed_clear(&opened->parsed);
 }
@@ -108,9 +65,6 @@ static int open_call(const struct call *call, struct opened *ret, struct gb_err 
 {
     int r = command_parse(call, &ret->args, &ret->parsed, err);
 
-    package_wishes_init(&ret->wishes);
-    if (r == 0)
-        r = package_args_take(&ret->args.packages, &ret->wishes, err);
     if (r == 0)
         r = command_settings(call, &ret->parsed, &ret->settings, err);
     if (r == 0 && ret->parsed.has_rest)
@@ -121,31 +75,6 @@ static int open_call(const struct call *call, struct opened *ret, struct gb_err 
 }
 
 /* ---- showing -------------------------------------------------------------------------------- */
-
-static void put_json(struct json_writer *w, const struct settings *settings,
-                     const struct kept *kept, const struct box_news *news)
-{
-    const struct limits *limits = &kept->box.receipt.limits;
-
-    json_object_begin(w, NULL);
-    json_put_str(w, "id", kept->id);
-    json_put_str(w, "user", kept->user);
-    json_put_str(w, "backend", kept->box.receipt.backend);
-    json_put_str(w, "image", kept->image);
-    json_put_str(w, "workdir", kept->workdir);
-    json_put_u64(w, "created_ms", kept->created_ms);
-    json_put_u64(w, "ttl_ms", kept->ttl_ms);
-    json_put_u64(w, "ttl_left_ms", news->ttl_ms);
-    json_put_u64(w, "runs", news->runs);
-    json_put_u64(w, "memory_bytes", limits->memory_bytes);
-    json_put_double(w, "cpus", (double)limits->cpu_milli / 1000, 3);
-    json_put_u64(w, "pids", limits->pids);
-    json_put_u64(w, "disk_bytes", limits->disk_bytes);
-    json_put_str(w, "net", kept->net_rules);
-    json_put_str(w, "network", box_network_word(settings, kept));
-    box_ports_json(w, kept);
-    json_object_end(w);
-}
 
 /* Its keeper's word.  One that has just died tells nothing. */
 static int ask(const struct settings *settings, const struct kept *kept, struct box_news *ret)
@@ -177,150 +106,6 @@ static void put_line(const struct settings *settings, const struct kept *kept,
                      kept->user ? kept->user : "");
 }
 
-/* ---- create --------------------------------------------------------------------------------- */
-
-static int ports_of(const struct text_list *texts, struct port ports[static BOX_PORTS_MAX],
-                    struct gb_err *err)
-{
-    if (texts->n > BOX_PORTS_MAX)
-        return gb_fail(err, -E2BIG, GB_BLAME_CALLER, "--port: at most %d", BOX_PORTS_MAX);
-    for (size_t i = 0; i < texts->n; i++) {
-        int r = port_parse(texts->items[i], &ports[i], err);
-
-        if (r < 0)
-            return gb_wrap(err, r, "--port");
-    }
-    return 0;
-}
-
-static int check_net(const char *rules, struct gb_err *err)
-{
-    cleanup_with(net_policy_clear) struct net_policy policy = { 0 };
-
-    return rules ? net_policy_parse(rules, &policy, err) : 0;
-}
-
-static int wish_of(const struct box_args *args, struct port ports[static BOX_PORTS_MAX],
-                   struct box_wish *ret, struct gb_err *err)
-{
-    *ret = (struct box_wish){
-        .env = environ,
-        .user = args->user,
-        .workdir = args->workdir,
-        .net = args->net,
-        .ports = ports,
-        .n_ports = args->ports.n,
-    };
-    if (args->workdir && (!path_is_clean_absolute(args->workdir) || !args->workdir[1]))
-        return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
-                       "--workdir: '%.200s' is no absolute path without '.' and '..'",
-                       args->workdir);
-    if (args->ttl && (num_parse_duration(args->ttl, &ret->ttl_ms) < 0 || ret->ttl_ms == 0 ||
-                      ret->ttl_ms > UINT32_MAX))
-        return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
-                       "--ttl: '%.40s' is no time from a millisecond to 49 days, such as 90s or 2h",
-                       args->ttl);
-    if (check_net(args->net, err) < 0)
-        return -EINVAL;
-    return ports_of(&args->ports, ports, err);
-}
-
-/* A number that nobody chose is told. */
-static void tell_ports(const struct box_args *args, const struct port *ports)
-{
-    for (size_t i = 0; i < args->ports.n; i++) {
-        struct port said;
-
-        if (port_parse(args->ports.items[i], &said, NULL) == 0 && said.host == 0)
-            (void)dprintf(STDERR_FILENO, "Port %u of %s leads to port %u of the box.\n",
-                          ports[i].host, ports[i].ip, ports[i].box);
-    }
-}
-
-/* A user has one box. */
-static int check_none(const struct settings *settings, const char *user, struct kept *found,
-                      struct gb_err *err)
-{
-    int r = kept_find_user(settings->state_dir, user, found, err);
-
-    if (r == 0)
-        return gb_fail(err, -EEXIST, GB_BLAME_CALLER,
-                       "'%s' has a box already: %s" GB_REMEDY
-                       "use it with --user %s, or remove it: glovebox box rm --user %s",
-                       user, found->id, user, user);
-    return r < 0 ? r : 0;
-}
-
-/* Two at once would make two. */
-static int make_for(const struct settings *settings, const struct box_wish *wish, struct kept *ret,
-                    struct gb_err *err)
-{
-    cleanup_close int lock = kept_lock(settings->state_dir, err);
-    int r = lock < 0 ? lock : check_none(settings, wish->user, ret, err);
-
-    return r < 0 ? r : box_make(settings, wish, ret, err);
-}
-
-static int create(struct opened *opened, struct kept *ret, struct gb_err *err)
-{
-    cleanup_with(box_packages_clear) struct box_packages packages;
-    struct port ports[BOX_PORTS_MAX];
-    struct box_wish wish;
-    int r = wish_of(&opened->args, ports, &wish, err);
-
-    box_packages_init(&packages);
-    if (r == 0 && wish.user)
-        r = check_none(&opened->settings, wish.user, ret, err);
-    /* Before anything is locked: an installation may take minutes. */
-    if (r == 0 && !package_wishes_are_empty(&opened->wishes)) {
-        r = box_packages_show(&opened->settings, &opened->wishes,
-                              wish.net && strcmp(wish.net, "none") != 0, &packages, err);
-        wish.packages = &packages;
-        wish.wishes = &opened->wishes;
-    }
-    if (r == 0)
-        r = wish.user ? make_for(&opened->settings, &wish, ret, err)
-                      : box_make(&opened->settings, &wish, ret, err);
-    if (r == 0)
-        tell_ports(&opened->args, ports);
-    return r;
-}
-
-static int create_call(const struct call *call, struct gb_err *err)
-{
-    cleanup_with(opened_clear) struct opened opened = { 0 };
-    cleanup_kept struct kept kept = { 0 };
-    cleanup_buf struct buf text = BUF_INIT(TEXT_MAX);
-    struct json_writer w;
-    int r = open_call(call, &opened, err);
-
-    if (r == 0)
-        r = command_no_operands(&opened.parsed, err);
-    if (r == 0)
-        r = settings_check_net_flags(&opened.settings, opened.args.net, err);
-    if (r == 0)
-        r = create(&opened, &kept, err);
-    if (r != 0)
-        return r < 0 ? r : 0;
-    if (opened.args.is_json) {
-        json_writer_init(&w, &text, false);
-        put_json(&w, &opened.settings, &kept, &(struct box_news){ .ttl_ms = kept.ttl_ms });
-        (void)json_writer_end(&w);
-    } else {
-        (void)buf_puts(&text, kept.id);
-    }
-    (void)buf_putc(&text, '\n');
-    return command_print(&text, err);
-}
-
-const struct cmd cmd_box_create = {
-    .name = "box create",
-    .help = "Make a box that lives on, and print its id",
-    .usages = { "[OPTIONS]" },
-    .options = create_options,
-    .run = create_call,
-};
-
 /* ---- list ----------------------------------------------------------------------------------- */
 
 static void list_json(const struct settings *settings, const struct kept *list, size_t n,
@@ -336,7 +121,7 @@ static void list_json(const struct settings *settings, const struct kept *list, 
         struct box_news news;
 
         if (ask(settings, &list[i], &news) == 0)
-            put_json(&w, settings, &list[i], &news);
+            box_document_put(&w, settings, &list[i], &news);
     }
     json_array_end(&w);
     json_object_end(&w);

@@ -12,8 +12,10 @@
 #include "cli/help.h"
 #include "conf/nearest.h"
 #include "conf/settings.h"
+#include "json/writer.h"
 
-#define HELP_MAX 65536
+#define HELP_MAX  65536
+#define ERROR_MAX 65536
 
 static const struct cmd *const commands[] = {
     &cmd_run,          &cmd_runs_list,   &cmd_runs_show,
@@ -117,6 +119,27 @@ int command_print(const struct buf *text, struct gb_err *err)
         return gb_fail(err, r, GB_BLAME_HOST, "out of memory");
     r = fd_write_full(STDOUT_FILENO, text->data, text->len);
     return r < 0 ? gb_fail(err, r, GB_BLAME_HOST, "writing to stdout: %s", strerror(-r)) : 0;
+}
+
+void command_print_error(bool is_lines, const struct gb_err *why)
+{
+    cleanup_buf struct buf text = BUF_INIT(ERROR_MAX);
+    struct json_writer w;
+
+    json_writer_init(&w, &text, false);
+    json_object_begin(&w, NULL);
+    if (is_lines)
+        json_put_str(&w, "event", "error");
+    else
+        json_put_u64(&w, "schema", 1);
+    json_object_begin(&w, "error");
+    json_put_bytes(&w, "message", why->msg, gb_err_len(why));
+    json_put_str(&w, "remedy", gb_err_remedy(why));
+    json_object_end(&w);
+    json_object_end(&w);
+    (void)json_writer_end(&w);
+    (void)buf_putc(&text, '\n');
+    (void)command_print(&text, NULL);
 }
 
 int command_parse(const struct call *call, void *target, struct parsed *ret, struct gb_err *err)

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "cli/option.h"
@@ -93,3 +94,7 @@ int command_no_operands(const struct parsed *parsed, struct gb_err *err);
 
 /* Writes the text to stdout and returns 0; a buf that ran over is an error too. */
 int command_print(const struct buf *text, struct gb_err *err);
+
+/* What failed, to stdout: {"schema":1,"error":{"message","remedy"}}, or as the last event of lines.
+ */
+void command_print_error(bool is_lines, const struct gb_err *why);

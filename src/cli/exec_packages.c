@@ -99,38 +99,11 @@ int exec_packages_settle(struct exec_packages *packages, const struct settings *
     return r < 0 || args->source == EXEC_PROGRAM ? r : plain_code(&packages->plain, args, err);
 }
 
-/* ---- an installation as lines --------------------------------------------------------------- */
-
-static void line_of_names(struct exec_lines *lines, const char *event,
-                          const struct package_set *set)
-{
-    cleanup_buf struct buf names = BUF_INIT(PACKAGES_FILE_MAX);
-
-    for (size_t i = 0; i < set->n; i++)
-        (void)buf_printf(&names, "%s%s", i ? ", " : "", set->items[i].name);
-    exec_lines_install(lines, event, names.data ? names.data : "");
-}
-
-static void on_wait(void *user, const struct package_set *set)
-{
-    line_of_names(user, "waiting", set);
-}
-
-static void on_begin(void *user, const struct package_set *set)
-{
-    line_of_names(user, "installing", set);
-}
-
-static void on_line(void *user, const char *line)
-{
-    exec_lines_install(user, "installer", line);
-}
-
 int exec_packages_open(const struct exec_args *args, const struct settings *settings, int cancel_fd,
                        struct exec_lines *lines, struct packages *packages, struct box_spec *spec,
                        struct run_result *result, struct gb_err *err)
 {
-    const struct packages_watch watch = { on_wait, on_begin, on_line, NULL, lines };
+    const struct packages_watch watch = packages_watch_lines(lines);
     cleanup_with(package_host_clear) struct package_host host = { 0 };
     struct packages_show show;
     struct box_spec box = *spec;

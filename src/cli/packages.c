@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "cli/exec_lines.h"
 #include "cli/term_filter.h"
 #include "package/set.h"
 #include "run/packages.h"
@@ -107,6 +108,43 @@ void packages_show_init(struct packages_show *show)
                    .user = show },
         .is_tty = isatty(STDERR_FILENO),
         .live = { .fd = STDERR_FILENO },
+    };
+}
+
+/* ---- an installation as lines --------------------------------------------------------------- */
+
+static void line_of_names(struct exec_lines *lines, const char *event,
+                          const struct package_set *set)
+{
+    cleanup_buf struct buf names = BUF_INIT(PACKAGES_FILE_MAX);
+
+    for (size_t i = 0; i < set->n; i++)
+        (void)buf_printf(&names, "%s%s", i ? ", " : "", set->items[i].name);
+    exec_lines_install(lines, event, names.data ? names.data : "");
+}
+
+static void line_wait(void *user, const struct package_set *set)
+{
+    line_of_names(user, "waiting", set);
+}
+
+static void line_begin(void *user, const struct package_set *set)
+{
+    line_of_names(user, "installing", set);
+}
+
+static void line_said(void *user, const char *line)
+{
+    exec_lines_install(user, "installer", line);
+}
+
+struct packages_watch packages_watch_lines(struct exec_lines *lines)
+{
+    return (struct packages_watch){
+        .wait = line_wait,
+        .begin = line_begin,
+        .line = line_said,
+        .user = lines,
     };
 }
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli/packages.h - what a command shows while packages are installed for its box, on stderr.
+/* cli/packages.h - what a command shows while packages are installed for its box.
  *
- * On a terminal two lines that are drawn over and over; elsewhere one line.
+ * On stderr: on a terminal two lines that are drawn over and over, elsewhere one line.  Or events
+ * of
+ * --jsonl: "waiting" and "installing" with names, "installer" with a line of the installer.
  */
 #pragma once
 
@@ -11,6 +13,7 @@
 #include "cli/live.h"
 #include "package/provide.h"
 
+struct exec_lines;
 struct run_packages;
 
 /* Stays where it is: the watch points to it. */
@@ -25,6 +28,9 @@ struct packages_show {
 };
 
 void packages_show_init(struct packages_show *show);
+
+/* As events; NULL: a watch for nobody. */
+struct packages_watch packages_watch_lines(struct exec_lines *lines);
 
 /* The last lines of an installer that failed. */
 void packages_print_log(const struct run_packages *told);

@@ -24,38 +24,13 @@
 #include "cli/run_tell.h"
 #include "cli/strings.h"
 #include "cli/term.h"
-#include "json/writer.h"
 
 #define DOCUMENT_MAX (64 << 20)
 
-static void put_error(struct json_writer *w, const struct gb_err *why)
-{
-    const char *remedy = gb_err_remedy(why);
-
-    json_object_begin(w, "error");
-    json_put_bytes(w, "message", why->msg, gb_err_len(why));
-    json_put_str(w, "remedy", remedy);
-    json_object_end(w);
-}
-
 void run_refused(const struct run_args *args, const struct gb_err *why)
 {
-    cleanup_buf struct buf text = BUF_INIT(64 << 10);
-    struct json_writer w;
-
-    if (args->style == RUN_STYLE_PEOPLE)
-        return;
-    json_writer_init(&w, &text, false);
-    json_object_begin(&w, NULL);
-    if (args->style == RUN_STYLE_JSONL)
-        json_put_str(&w, "event", "error");
-    else
-        json_put_u64(&w, "schema", 1);
-    put_error(&w, why);
-    json_object_end(&w);
-    (void)json_writer_end(&w);
-    (void)buf_putc(&text, '\n');
-    (void)command_print(&text, NULL);
+    if (args->style != RUN_STYLE_PEOPLE)
+        command_print_error(args->style == RUN_STYLE_JSONL, why);
 }
 
 /* --jsonl: {"event":"result","document":{…}} */

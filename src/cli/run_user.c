@@ -78,7 +78,7 @@ static int make_wished(const struct run_user *user, const struct json_value *ord
     (void)json_u64(json_get(order, "ttl_ms"), &wish.ttl_ms);
     box_packages_init(&packages);
     if (!package_wishes_are_empty(wishes)) {
-        r = box_packages_show(user->settings, wishes, wish.is_unserved, &packages, err);
+        r = box_packages_show(user->settings, wishes, wish.is_unserved, NULL, &packages, err);
         wish.packages = &packages;
     }
     return r < 0 ? r : make_instead(user, json_str(json_get(order, "old"), NULL), wish, ret, err);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Packages in boxes that live on, and from the Python client."""
+import json
 import os
 import subprocess
 import sys
@@ -44,6 +45,40 @@ def test_a_python_of_a_toolchain_finds_them_in_every_box(index, other_python):
 def test_a_box_whose_packages_cannot_be_had_is_not_made(index):
     done = kept.call("create", "--package", "nosuch", host_env=index.env())
     assert done.returncode == 125 and b"no such package" in done.err, done
+    assert kept.listed() == []
+
+
+def _lines(done):
+    return [json.loads(line) for line in done.out.splitlines()]
+
+
+def test_an_installation_is_told_in_lines_and_the_box_last(index):
+    index.add("alpha")
+    done = kept.call("create", "--jsonl", "--package", "alpha", host_env=index.env())
+    try:
+        first, *more, last = _lines(done)
+        assert first == {"event": "installing", "text": "alpha"} and done.err == b"", done
+        assert more and all(line["event"] == "installer" and line["text"] for line in more), done
+        assert any("alpha" in line["text"] for line in more)
+        (listed,) = kept.listed()
+        assert last["event"] == "result" and last["document"]["id"] == listed["id"], done
+        # What is in the cache is nothing to tell of.
+        again = kept.call("create", "--jsonl", "--package", "alpha", host_env=index.env())
+        assert [line["event"] for line in _lines(again)] == ["result"], again
+    finally:
+        kept.call("rm", "--all")
+
+
+def test_a_box_that_was_not_made_is_an_event_or_a_document(index):
+    done = kept.call("create", "--jsonl", "--package", "nosuch", host_env=index.env())
+    *more, last = _lines(done)
+    assert done.returncode == 125 and [line["event"] for line in more][0] == "installing", done
+    assert last["event"] == "error" and "no such package" in last["error"]["message"], done
+    assert last["error"]["remedy"]
+    done = kept.call("create", "--json", "--package", "nosuch", host_env=index.env())
+    assert done.document["schema"] == 1 and "no such package" in done.document["error"]["message"], done
+    done = kept.call("create", "--json", "--jsonl")
+    assert done.returncode == 2 and b"exclude each other" in done.err, done
     assert kept.listed() == []
 
 
