@@ -36,7 +36,7 @@ def run(docker, image, place):
 
 def test_a_program_is_mended_in_containers(run):
     document = run(scripts.mended_rules(), "adds the numbers of its lines")
-    assert (document["outcome"], document["attempts"]) == ("passed", 2), document
+    assert (document["outcome"], document["attempts"], document["coverage"]) == ("passed", 2, 1), document
     assert {test["result"] for test in document["tests"]} == {"passed"} and len(document["tests"]) == 5
 
 
