@@ -34,6 +34,17 @@ int box_call_parse(const struct call *call, void *args, const char *const *user,
     return 0;
 }
 
+int box_call_alone(const struct call *call, void *args, const char *const *user,
+                   struct box_call *ret, struct gb_err *err)
+{
+    int r = box_call_parse(call, args, user, ret, err);
+
+    if (r == 0 && ret->n_operands > 0)
+        r = gb_fail(err, -EINVAL, GB_BLAME_CALLER, "unexpected argument '%.100s'",
+                    ret->operands[0]);
+    return r;
+}
+
 int box_call_find(struct box_call *call, const char *user, struct gb_err *err)
 {
     int r;

@@ -30,6 +30,9 @@ struct box_call {
  * zeroed but for makes_box; box_call_clear() is owed in any case. */
 int box_call_parse(const struct call *call, void *args, const char *const *user,
                    struct box_call *ret, struct gb_err *err);
+/* The same for a command that takes nothing behind BOX. */
+int box_call_alone(const struct call *call, void *args, const char *const *user,
+                   struct box_call *ret, struct gb_err *err);
 
 /* Finds the box, and with box_call_attach() reaches it.  Who only looks makes no box: a name that
  * was mistyped would have one. */

@@ -64,11 +64,8 @@ static int ports_call(const struct call *call, struct gb_err *err)
     cleanup_box_call struct box_call opened = { 0 };
     cleanup_buf struct buf text = BUF_INIT(TEXT_MAX);
     const char *network;
-    int r = box_call_parse(call, &args, &args.user, &opened, err);
+    int r = box_call_alone(call, &args, &args.user, &opened, err);
 
-    if (r == 0 && opened.n_operands > 0)
-        r = gb_fail(err, -EINVAL, GB_BLAME_CALLER, "unexpected argument '%.100s'",
-                    opened.operands[0]);
     if (r == 0)
         r = box_call_attach(&opened, args.user, err);
     if (r != 0)
