@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -191,7 +192,8 @@ static int groups_limit(const struct box *box, bool is_v2, struct failure *ret)
     return 0;
 }
 
-bool box_sees_groups(const struct box *box)
+/* One that is the root of the box's cgroup namespace? */
+static bool sees_groups(const struct box *box)
 {
     for (size_t i = 0; i < box->n_groups; i++)
         if (group_is_seen(&box->groups[i]))
@@ -199,32 +201,43 @@ bool box_sees_groups(const struct box *box)
     return false;
 }
 
-/* The v2 group has its limits at once: what it passes on to groups below is one of them, and the
- * host makes such groups as soon as it hears of this one.  One that the box sees must wait until
- * the child has left it.  Those of v1 are written while the child is busy; it does not become the
- * glove before they are. */
-static int groups_make(struct box *box, struct failure *ret)
+static int groups_make(struct box *box, bool is_v2, struct failure *ret)
 {
     for (size_t i = 0; i < box->n_groups; i++) {
         struct msg_group step;
         int r;
 
         (void)plan_decode(box->plan, box->group_steps[i], &step);
+        if (!(step.flags & GROUP_FLAG_V2) == is_v2)
+            continue;
         r = group_make_anew(&step, box->slot.number, &box->groups[i]);
         if (r < 0)
             return fail_group(box, i, &step, r, ret);
     }
-    return box_sees_groups(box) ? 0 : groups_limit(box, true, ret);
+    return 0;
+}
+
+/* The v2 group has its limits at once: what it passes on to groups below is one of them, and the
+ * host makes such groups as soon as it hears of this one.  One that the box sees must wait until
+ * the child has left it. */
+static int groups_make_v2(struct box *box, struct failure *ret)
+{
+    if (groups_make(box, true, ret) < 0)
+        return -1;
+    return sees_groups(box) ? 0 : groups_limit(box, true, ret);
 }
 
 /* ---- the clone ------------------------------------------------------------------------------ */
 
+/* The network's, which takes as long as all others together, the child makes by itself: meanwhile
+ * the spawner makes groups. */
 static const struct {
     uint32_t plan_flag;
     uint64_t clone_flag;
 } namespaces[] = {
-    { PLAN_FLAG_USER_NS, SYS_CLONE_NEWUSER }, { PLAN_FLAG_PID_NS, SYS_CLONE_NEWPID },
-    { PLAN_FLAG_NET_NS, SYS_CLONE_NEWNET },   { PLAN_FLAG_IPC_NS, SYS_CLONE_NEWIPC },
+    { PLAN_FLAG_USER_NS, SYS_CLONE_NEWUSER },
+    { PLAN_FLAG_PID_NS, SYS_CLONE_NEWPID },
+    { PLAN_FLAG_IPC_NS, SYS_CLONE_NEWIPC },
     { PLAN_FLAG_UTS_NS, SYS_CLONE_NEWUTS },
 };
 
@@ -313,7 +326,19 @@ static int clone_child(struct box *box, struct child *child, struct failure *ret
     return 0;
 }
 
-/* The child waits for its ids, and once more for its limits.  One that is gone has told why. */
+/* The child joins the groups of v1 by these descriptors.  One that is gone has told why. */
+static void hand_over_groups(const struct box *box, int go_fd)
+{
+    int fds[GROUPS_MAX];
+    size_t n = 0;
+
+    for (size_t i = 0; i < box->n_groups; i++)
+        if (!box->groups[i].is_v2)
+            fds[n++] = box->groups[i].join_fd;
+    (void)fd_send(go_fd, "g", 1, fds, n, 0);
+}
+
+/* Then it waits for its ids, and once more for its limits. */
 static int settle_child(struct box *box, int go_fd, struct failure *ret)
 {
     struct idmap map;
@@ -354,11 +379,11 @@ static int start_child(struct box *box, int control_fd, struct failure *ret)
     };
     int r;
 
-    if (pipe2(go, O_CLOEXEC) < 0)
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, go) < 0)
         return failure_note(ret, 0, SPAWN_WHERE_CLONE, 0, -errno, "");
     go_in = go[0];
     go_out = go[1];
-    if (box_sees_groups(box) && pipe2(seen, O_CLOEXEC) < 0)
+    if (sees_groups(box) && pipe2(seen, O_CLOEXEC) < 0)
         return failure_note(ret, 0, SPAWN_WHERE_CLONE, 0, -errno, "");
     seen_in = seen[0];
     child.go_fd = go_in;
@@ -366,7 +391,12 @@ static int start_child(struct box *box, int control_fd, struct failure *ret)
     child.seen_fd = seen[1];
     r = clone_child(box, &child, ret);
     drop_fd(&seen[1]);
-    if (r == 0 && seen_in >= 0)
+    if (r == 0)
+        r = groups_make(box, false, ret);
+    if (r < 0)
+        return r;
+    hand_over_groups(box, go_out);
+    if (seen_in >= 0)
         r = limit_seen(box, seen_in, ret);
     return r < 0 ? r : settle_child(box, go_out, ret);
 }
@@ -397,7 +427,7 @@ int box_prepare(struct box *box, struct plan *plan, struct failure *ret)
     r = record_write(box);
     if (r < 0)
         return failure_note(ret, 0, SPAWN_WHERE_SLOT, 0, r, "writing the record");
-    return groups_make(box, ret);
+    return groups_make_v2(box, ret);
 }
 
 int box_build(struct box *box, int control_fd, struct failure *ret)

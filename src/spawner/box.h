@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* spawner/box.h - the life of one native box, from its plan to the last trace of it.
  *
- *    box_prepare() slot → record → groups
- *    box_build()   toolchains → clone → ids → limits of v1; the child goes on by itself: join → ids
- * → steps → limits → glove box_destroy() kill → wait for PID 1 → remove groups → give the slot back
+ *    box_prepare() slot → record → group of v2
+ *    box_build()   toolchains → clone → groups of v1 → ids → limits of v1; the child goes on by
+ *                  itself: network → join → ids → steps → limits → glove
+ *    box_destroy() kill → wait for PID 1 → remove groups → give the slot back
  *
  * PID 1 of a pid namespace is waited for only after every other process in it is gone, so its end
  * is the end of the box.  box_destroy() works from any state, half-built included, and twice.
@@ -38,8 +39,7 @@ void box_init(struct box *box);
  * over the control socket, and then its end is the box's. */
 int box_prepare(struct box *box, struct plan *plan, struct failure *ret);
 
-/* Are the groups ready for groups of runs only behind box_build()?  Else behind box_prepare(). */
-bool box_sees_groups(const struct box *box);
+/* Behind it the groups are ready for groups of runs. */
 int box_build(struct box *box, int control_fd, struct failure *ret);
 
 /* Kills and removes all.  -EBUSY when after about two seconds something still lives, counted in

@@ -69,13 +69,29 @@ static void await_go(const struct child *child)
         _exit(1);
 }
 
+/* Before there are groups to join: they are made meanwhile. */
+static void leave_network(const struct child *child)
+{
+    if (child->plan->head.flags & PLAN_FLAG_NET_NS && unshare(CLONE_NEWNET) < 0)
+        die_at(child, 0, SPAWN_WHERE_CLONE, PLAN_FLAG_NET_NS, "");
+}
+
 /* The v1 groups, while this process is still its spawner's user; the v2 one it was born in. */
 static void join(const struct child *child)
 {
-    close(child->parent_go_fd); /* or its end would never show */
-    for (size_t i = 0; i < child->n_groups; i++)
-        if (!child->groups[i].is_v2 && write(child->groups[i].join_fd, "0", 1) != 1)
+    int fds[GROUPS_MAX] = { [0 ... GROUPS_MAX - 1] = -1 };
+    size_t n_fds = GROUPS_MAX;
+    size_t at = 0;
+    char byte;
+
+    if (fd_recv(child->go_fd, &byte, 1, fds, &n_fds, 0) != 1)
+        _exit(1);
+    for (size_t i = 0; i < child->n_groups; i++) {
+        if (child->groups[i].is_v2)
+            continue;
+        if (write(fds[at++], "0", 1) != 1)
             die_at(child, 0, SPAWN_WHERE_JOIN, 0, child->groups[i].path);
+    }
     check_groups(child);
 }
 
@@ -174,6 +190,8 @@ void child_main(struct child *child)
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     (void)setsid();
     umask(0);
+    close(child->parent_go_fd); /* or its end would never show */
+    leave_network(child);
     join(child);
     show_groups(child);
     await_go(child); /* ids */

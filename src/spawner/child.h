@@ -18,8 +18,9 @@ struct child {
     const struct group *groups;
     size_t n_groups;
     const size_t *group_steps; /* which step of the plan made each */
-    int go_fd;        /* a byte when the ids are mapped, one when the limits stand; the end of it
-                       * means that the spawner is gone, or has told why */
+    int go_fd;        /* a byte with the `tasks` files of the groups of v1, which are made after the
+                       * clone; one when the ids are mapped, one when the limits stand; the end of
+                       * it means that the spawner is gone, or has told why */
     int parent_go_fd; /* the spawner's end of it, to be closed first */
     int seen_fd;      /* takes a byte when this process has gone from a group that the box sees into
                        * its leaf; -1: there is none */

@@ -210,15 +210,13 @@ static void live(struct spawner *s)
 {
     struct failure failure = { 0 };
     int r = box_prepare(&s->box, &s->plan, &failure);
-    bool is_late = box_sees_groups(&s->box);
 
-    if (r == 0 && (is_late || report_groups(&s->box) == 0)) {
+    if (r == 0)
         r = box_build(&s->box, CONTROL_FD, &failure);
-        if (r == 0 && (!is_late || report_groups(&s->box) == 0))
-            watch(s);
-    }
     if (r < 0)
         failure_send(CONTROL_FD, &failure);
+    else if (report_groups(&s->box) == 0)
+        watch(s);
     remove_box(s);
 }
 
