@@ -443,6 +443,13 @@ int box_usage(struct box *box, struct box_usage *ret, struct gb_err *err)
     return box->ops->usage(box, ret, err);
 }
 
+uint64_t box_memory_bytes(struct box *box)
+{
+    uint64_t bytes;
+
+    return box->ops->memory_bytes && box->ops->memory_bytes(box, &bytes) == 0 ? bytes : UINT64_MAX;
+}
+
 uint32_t box_close(struct box *box)
 {
     uint32_t survivors;

@@ -188,6 +188,9 @@ struct box_usage {
 
 int box_usage(struct box *box, struct box_usage *ret, struct gb_err *err);
 
+/* Its memory_bytes alone, where they cost but one small read; else UINT64_MAX. */
+uint64_t box_memory_bytes(struct box *box);
+
 const struct receipt *box_receipt(const struct box *box);
 
 /* When the glove began to run. */
@@ -403,6 +406,8 @@ struct box_ops {
     int (*run_close)(struct box *box, struct box_run_end *ret, struct gb_err *err);
     /* What the box uses; NULL where nobody counts. */
     int (*usage)(struct box *box, struct box_usage *ret, struct gb_err *err);
+    /* Its memory_bytes alone; NULL where that costs as much as all of it. */
+    int (*memory_bytes)(struct box *box, uint64_t *ret);
     /* Readable when the backend has lost its hold on the box. */
     int (*watch_fd)(struct box *box);
     /* Gives the box with its link to a keeper; NULL where there are none. */

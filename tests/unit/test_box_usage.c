@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* unit/test_box_usage.c - what a box uses, read from groups of either version. */
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -72,6 +73,8 @@ static void test_one_tree_counts_all(void **state)
     assert_int_equal(usage.memory_files, 2048);
     assert_int_equal(usage.cpu_ns, 5000);
     assert_int_equal(usage.processes, 3);
+    assert_int_equal(usage_memory_bytes(&dir, 1, &usage.memory_bytes), 0);
+    assert_int_equal(usage.memory_bytes, 4096);
     group_remove(dir, v2, N_ELEMENTS(v2));
 }
 
@@ -97,6 +100,8 @@ static void test_each_tree_counts_its_own(void **state)
     assert_int_equal(usage.memory_files, 2048);
     assert_int_equal(usage.cpu_ns, 77);
     assert_int_equal(usage.processes, 2);
+    assert_int_equal(usage_memory_bytes(dirs, 3, &usage.memory_bytes), 0);
+    assert_int_equal(usage.memory_bytes, 4096);
     group_remove(dirs[0], pids, 1);
     group_remove(dirs[1], cpu, 2);
     group_remove(dirs[2], memory, 3);
@@ -115,6 +120,7 @@ static void test_what_nobody_counts_is_nothing(void **state)
     (void)state;
     usage_read(&dir, 1, &usage);
     assert_int_equal(usage.memory_bytes | usage.memory_files | usage.cpu_ns | usage.processes, 0);
+    assert_int_equal(usage_memory_bytes(&dir, 1, &usage.memory_bytes), -ENOENT);
     group_remove(dir, odd, N_ELEMENTS(odd));
 }
 

@@ -24,7 +24,9 @@ struct box {
     unsigned closed;
     int close_result;
     bool is_attached;
-    uint64_t files; /* bytes that lie in its memory; UINT64_MAX: nobody counts them */
+    uint64_t files;  /* bytes that lie in its memory; UINT64_MAX: nobody counts them */
+    uint64_t memory; /* all of it together; UINT64_MAX: only with the rest */
+    unsigned counted;
     struct receipt receipt;
 };
 
@@ -38,8 +40,14 @@ const struct receipt *box_receipt(const struct box *box)
     return &box->receipt;
 }
 
+uint64_t box_memory_bytes(struct box *box)
+{
+    return box->memory;
+}
+
 int box_usage(struct box *box, struct box_usage *ret, struct gb_err *err)
 {
+    box->counted++;
     if (box->files == UINT64_MAX)
         return gb_fail(err, -ENOTSUP, GB_BLAME_HOST, "nothing is counted");
     *ret = (struct box_usage){ .memory_files = box->files };
@@ -236,6 +244,7 @@ static void a_box_full_of_files_is_refused_before_anything_is_opened(void **stat
     (void)state;
     run_prepare(&run);
     run.box.is_attached = true;
+    run.box.memory = UINT64_MAX;
     run.box.receipt.limits.memory_bytes = 64 << 20;
     run.spec.limits.memory_bytes = 64 << 20;
     for (uint64_t files = (32 << 20) + 1; files < 80 << 20; files += 8 << 20) {
@@ -259,6 +268,7 @@ static void check_enough(bool is_attached, uint64_t files, uint64_t own)
     run_prepare(&run);
     run.box.is_attached = is_attached;
     run.box.files = files;
+    run.box.memory = UINT64_MAX;
     run.box.receipt.limits.memory_bytes = 64 << 20;
     run.spec.limits.memory_bytes = own;
     assert_int_equal(play(&run, honest), 0);
@@ -272,6 +282,28 @@ static void half_of_its_memory_is_enough_for_a_run(void **state)
     check_enough(true, 48 << 20, 32 << 20); /* a smaller run needs less */
     check_enough(true, UINT64_MAX, 64 << 20);
     check_enough(false, 60 << 20, 64 << 20); /* the steps of one request share what they leave */
+}
+
+/* What programs of the box use besides files is theirs to give back: it refuses nothing. */
+static void files_are_counted_only_in_a_box_that_is_half_full(void **state)
+{
+    static const struct {
+        uint64_t memory;
+        unsigned counted;
+    } cases[] = { { 0, 0 }, { 32 << 20, 0 }, { (32 << 20) + 1, 1 }, { 80 << 20, 1 } };
+
+    (void)state;
+    for (size_t i = 0; i < N_ELEMENTS(cases); i++) {
+        struct run run;
+
+        run_prepare(&run);
+        run.box.is_attached = true;
+        run.box.memory = cases[i].memory;
+        run.box.receipt.limits.memory_bytes = 64 << 20;
+        run.spec.limits.memory_bytes = 64 << 20;
+        assert_int_equal(play(&run, honest), 0);
+        assert_int_equal(run.box.counted, cases[i].counted);
+    }
 }
 
 static void not_found(struct evil *evil)
@@ -613,6 +645,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_honest_glove_is_believed),
         cmocka_unit_test(a_box_full_of_files_is_refused_before_anything_is_opened),
+        cmocka_unit_test(files_are_counted_only_in_a_box_that_is_half_full),
         cmocka_unit_test(half_of_its_memory_is_enough_for_a_run),
         cmocka_unit_test(a_program_that_cannot_start_is_a_result_and_a_glove_that_cannot_is_not),
         cmocka_unit_test(an_end_without_a_beginning_ends_it),

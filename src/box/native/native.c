@@ -429,6 +429,13 @@ static int native_usage(struct box *box, struct box_usage *ret, struct gb_err *e
     return 0;
 }
 
+static int native_memory_bytes(struct box *box, uint64_t *ret)
+{
+    struct native *native = box_state(box);
+
+    return usage_memory_bytes(native->spawn.groups, native->spawn.n_groups, ret);
+}
+
 static int native_watch_fd(struct box *box)
 {
     struct native *native = box_state(box);
@@ -468,6 +475,7 @@ const struct box_ops box_native = {
     .run_kill = native_run_kill,
     .run_close = native_run_close,
     .usage = native_usage,
+    .memory_bytes = native_memory_bytes,
     .watch_fd = native_watch_fd,
     .keep = native_keep,
     .attach = native_attach,

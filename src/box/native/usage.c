@@ -2,6 +2,7 @@
 /* box/native/usage.c - what a box uses, from the counters of its groups. */
 #include "box/native/usage.h"
 
+#include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -39,4 +40,15 @@ void usage_read(const int *dirs, size_t n, struct box_usage *ret)
             if (count_read(dirs[dir], counters[i].file, counters[i].key, &value) == 0)
                 *field = value * counters[i].scale;
     }
+}
+
+int usage_memory_bytes(const int *dirs, size_t n, uint64_t *ret)
+{
+    static const char *const files[] = { "memory.usage_in_bytes", "memory.current" };
+
+    for (size_t dir = 0; dir < n; dir++)
+        for (size_t i = 0; i < N_ELEMENTS(files); i++)
+            if (count_read(dirs[dir], files[i], NULL, ret) == 0)
+                return 0;
+    return -ENOENT;
 }
