@@ -273,7 +273,7 @@ static int show_logs(struct logs *logs, bool follows, struct gb_err *err)
     bool is_eof = false;
 
     for (;;) {
-        bool has_ended = kept_log_has_ended(logs->runs_fd, logs->reader.id);
+        bool has_ended = kept_run_has_ended(logs->runs_fd, logs->reader.id);
         int r = logs->is_json ? print_page(logs, follows, has_ended, &is_eof, err)
                               : print_all(logs, err);
 

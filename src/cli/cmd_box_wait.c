@@ -13,7 +13,6 @@
 #include "cli/box_open.h"
 #include "cli/command.h"
 #include "run/events.h"
-#include "run/kept_log.h"
 #include "run/kept_run.h"
 #include "run/record.h"
 
@@ -65,7 +64,7 @@ static int await_end(int runs_fd, struct kept_run *run, struct gb_err *err)
     char id[ID_SIZE];
 
     memcpy(id, run->id, sizeof(id));
-    while (!kept_log_has_ended(runs_fd, id))
+    while (!kept_run_has_ended(runs_fd, id))
         box_news_await(news_fd, BOX_NEWS_MS);
     kept_run_clear(run);
     return kept_run_find(runs_fd, id, run, err);
@@ -114,12 +113,12 @@ static uint32_t signal_of(const char *text)
     return 0;
 }
 
-/* The process that does the run.  Its number means it and nobody else as long as it holds the log:
- * looked at after the number has been taken hold of. */
+/* The process that does the run.  Its number means it and nobody else as long as it holds the
+ * record: looked at after the number has been taken hold of. */
 static int find_doer(int runs_fd, const struct kept_run *run, int *ret_pidfd, struct gb_err *err)
 {
     *ret_pidfd = run->is_running ? sys_pidfd_open((pid_t)run->pid) : -1;
-    if (*ret_pidfd < 0 || kept_log_has_ended(runs_fd, run->id))
+    if (*ret_pidfd < 0 || kept_run_has_ended(runs_fd, run->id))
         return gb_fail(err, -ESRCH, GB_BLAME_CALLER, "run %s is over", run->id);
     return 0;
 }

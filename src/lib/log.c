@@ -150,7 +150,7 @@ static int take(struct glovebox_log *log, struct kept_chunk *ret)
 {
     int r = kept_reader_next(&log->reader, ret);
 
-    if (r != 0 || !kept_log_has_ended(log->runs_fd, log->reader.id))
+    if (r != 0 || !kept_run_has_ended(log->runs_fd, log->reader.id))
         return r;
     r = kept_reader_next(&log->reader, ret);
     return r == 0 ? GLOVEBOX_LOG_END : r;

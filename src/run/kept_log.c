@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -24,8 +23,7 @@
 
 struct kept_log {
     int runs_fd;
-    int lock_fd; /* the first file */
-    int fd;      /* the present one */
+    int fd; /* the present file; -1: nothing has been written yet */
     uint32_t segment;
     uint64_t keep;
     uint64_t size; /* of the present file */
@@ -68,27 +66,15 @@ static int segment_open(struct kept_log *log)
     return 0;
 }
 
-int kept_log_new(int runs_fd, const char *id, uint64_t keep, struct kept_log **ret,
-                 struct gb_err *err)
+struct kept_log *kept_log_new(int runs_fd, const char *id, uint64_t keep)
 {
     struct kept_log *log = calloc(1, sizeof(*log));
-    int r = log ? 0 : -ENOMEM;
 
-    if (r == 0) {
-        *log = (struct kept_log){ .runs_fd = runs_fd, .lock_fd = -1, .fd = -1, .keep = keep };
-        (void)snprintf(log->id, sizeof(log->id), "%s", id);
-        r = segment_open(log);
-    }
-    if (r == 0) {
-        log->lock_fd = log->fd;
-        r = flock(log->lock_fd, LOCK_EX | LOCK_NB) < 0 ? -errno : 0;
-    }
-    if (r < 0) {
-        kept_log_free(log);
-        return gb_fail(err, r, GB_BLAME_HOST, "making the log of run %s: %s", id, strerror(-r));
-    }
-    *ret = log;
-    return 0;
+    if (!log)
+        return NULL;
+    *log = (struct kept_log){ .runs_fd = runs_fd, .fd = -1, .keep = keep };
+    (void)snprintf(log->id, sizeof(log->id), "%s", id);
+    return log;
 }
 
 static void segment_remove(const struct kept_log *log, uint32_t segment)
@@ -109,8 +95,7 @@ static int segment_next(struct kept_log *log)
     r = segment_open(log);
     if (r < 0)
         return r;
-    if (old != log->lock_fd)
-        close(old);
+    close(old);
     if (log->segment > 2)
         segment_remove(log, log->segment - 2);
     return 0;
@@ -122,8 +107,10 @@ static int chunk_write(struct kept_log *log, unsigned stream, const void *bytes,
     uint8_t head[KEPT_CHUNK_HEAD];
     struct iovec parts[2] = { { head, sizeof(head) }, { (void *)(uintptr_t)bytes, len } };
     ssize_t n;
-    int r = log->size + sizeof(head) + len > most && log->size > 0 ? segment_next(log) : 0;
+    int r = log->fd < 0 ? segment_open(log) : 0;
 
+    if (log->size + sizeof(head) + len > most && log->size > 0)
+        r = segment_next(log);
     if (r < 0)
         return r;
     wire_put_u32(head + 4, stream);
@@ -166,10 +153,8 @@ void kept_log_free(struct kept_log *log)
 {
     if (!log)
         return;
-    if (log->fd >= 0 && log->fd != log->lock_fd)
+    if (log->fd >= 0)
         close(log->fd);
-    if (log->lock_fd >= 0)
-        close(log->lock_fd);
     free(log);
 }
 
@@ -231,16 +216,6 @@ void kept_log_remove(int runs_fd, const char *id)
         if (segment == UINT32_MAX)
             break;
     }
-}
-
-bool kept_log_has_ended(int runs_fd, const char *id)
-{
-    char name[NAME_MAX];
-    cleanup_close int fd = -1;
-
-    file_name(id, 0, name);
-    fd = openat(runs_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    return fd < 0 || flock(fd, LOCK_SH | LOCK_NB) == 0;
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */

@@ -10,8 +10,8 @@
  * that is not whole, or whose check is wrong, is the end of its file: whoever writes may be killed
  * at any moment, and no reader sees junk.
  *
- * The writer holds a lock on the first file; once nobody does, no more will come.  The directory is
- * the host user's own (0700): nothing in a box reaches it.
+ * A run that writes nothing has no file.  The directory is the host user's own (0700): nothing in a
+ * box reaches it.
  */
 #pragma once
 
@@ -29,9 +29,8 @@ struct kept_log;
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
-/* keep: bytes on disk at most, heads of chunks included, and one chunk more. */
-int kept_log_new(int runs_fd, const char *id, uint64_t keep, struct kept_log **ret,
-                 struct gb_err *err);
+/* keep: bytes on disk at most, heads of chunks included, and one chunk more.  NULL: no memory. */
+struct kept_log *kept_log_new(int runs_fd, const char *id, uint64_t keep);
 
 /* A log that cannot be written (the disk is full) ends where it is, and the run goes on. */
 void kept_log_add(struct kept_log *log, unsigned stream, const void *bytes, size_t len);
@@ -68,10 +67,6 @@ void kept_reader_clear(struct kept_reader *reader);
 
 /* 1: a chunk.  0: there is no more at present. */
 int kept_reader_next(struct kept_reader *reader, struct kept_chunk *ret);
-
-/* Is nobody writing any more?  Asked before reading to the end, it tells whether that is the end of
- * all. */
-bool kept_log_has_ended(int runs_fd, const char *id);
 
 /* Removes all files of a log. */
 void kept_log_remove(int runs_fd, const char *id);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -56,23 +57,10 @@ uint64_t kept_run_now_ms(void)
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
-/* A file that is renamed over another one is sent to the disk first, by file systems that mean well
- * (ext4), and whoever removes it soon after waits for the disk.  A record need not outlive the
- * machine: the two change places, which is as whole and waits for nothing. */
-static int record_replace(int runs_fd, const char *temp, const char *name)
-{
-    if (renameat2(runs_fd, temp, runs_fd, name, RENAME_EXCHANGE) == 0)
-        return unlinkat(runs_fd, temp, 0) < 0 ? -errno : 0;
-    return renameat(runs_fd, temp, runs_fd, name) < 0 ? -errno : 0;
-}
-
-/* Whole or not at all: written under another name first. */
-static int record_write(int runs_fd, const struct kept_run *run, struct gb_err *err)
+/* One more line, of one write: a reader sees all of it or takes the one before. */
+static int record_add(int fd, const struct kept_run *run, struct gb_err *err)
 {
     cleanup_buf struct buf text = BUF_INIT(RECORD_MAX);
-    char temp[NAME_MAX];
-    char name[NAME_MAX];
-    cleanup_close int fd = -1;
     struct json_writer w;
     int r;
 
@@ -87,16 +75,25 @@ static int record_write(int runs_fd, const struct kept_run *run, struct gb_err *
     json_put_u64(&w, "output_bytes", run->output_bytes);
     json_object_end(&w);
     r = json_writer_end(&w);
-    if (r < 0)
-        return gb_fail(err, r, GB_BLAME_HOST, "writing down run %s: %s", run->id, strerror(-r));
-    (void)snprintf(temp, sizeof(temp), ".%s" RECORD_ENDING, run->id);
-    (void)snprintf(name, sizeof(name), "%s" RECORD_ENDING, run->id);
-    fd = openat(runs_fd, temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    r = fd < 0 ? -errno : fd_write_full(fd, text.data, text.len);
     if (r == 0)
-        r = record_replace(runs_fd, temp, name);
+        r = buf_putc(&text, '\n');
+    if (r == 0)
+        r = fd_write_full(fd, text.data, text.len);
     return r < 0 ? gb_fail(err, r, GB_BLAME_HOST, "writing down run %s: %s", run->id, strerror(-r))
                  : 0;
+}
+
+/* Held before anything is in it: a record that tells of a run is never one that nobody holds. */
+static int record_new(int runs_fd, const char *id, struct gb_err *err)
+{
+    char name[NAME_MAX];
+    cleanup_close int fd = -1;
+
+    (void)snprintf(name, sizeof(name), "%s" RECORD_ENDING, id);
+    fd = openat(runs_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
+    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
+        return gb_fail_sys(err, "writing down run %s", id);
+    return take_fd(&fd);
 }
 
 static void forget(int runs_fd, const char *id)
@@ -160,18 +157,22 @@ int kept_run_begin(int runs_fd, const char *id, const char *command, uint64_t st
 {
     struct kept_run run = { .started_ms = started_ms, .pid = (uint64_t)getpid() };
     char text[KEPT_RUN_COMMAND_MAX + 1];
+    cleanup_close int fd = record_new(runs_fd, id, err);
     int r;
 
+    if (fd < 0)
+        return fd;
     (void)snprintf(run.id, sizeof(run.id), "%s", id);
     (void)snprintf(text, sizeof(text), "%s", command);
     run.command = text;
-    r = record_write(runs_fd, &run, err);
-    if (r == 0)
-        forget_oldest(runs_fd);
-    return r;
+    r = record_add(fd, &run, err);
+    if (r < 0)
+        return r;
+    forget_oldest(runs_fd);
+    return take_fd(&fd);
 }
 
-int kept_run_end(int runs_fd, const char *command, uint64_t started_ms,
+int kept_run_end(int record_fd, const char *command, uint64_t started_ms,
                  const struct run_result *result, uint64_t output_bytes, struct gb_err *err)
 {
     char text[KEPT_RUN_COMMAND_MAX + 1];
@@ -184,20 +185,49 @@ int kept_run_end(int runs_fd, const char *command, uint64_t started_ms,
         .exit_code = (uint64_t)run_result_exit_code(result),
         .output_bytes = output_bytes,
     };
+    int r;
 
     (void)snprintf(run.id, sizeof(run.id), "%s", result->id);
     (void)snprintf(text, sizeof(text), "%s", command);
     (void)snprintf(verdict, sizeof(verdict), "%s", verdict_name(run_result_step(result)->verdict));
-    return record_write(runs_fd, &run, err);
+    r = record_add(record_fd, &run, err);
+    /* Not by its close, whose event comes first: who waits for it would look too early. */
+    (void)flock(record_fd, LOCK_UN);
+    return r;
+}
+
+bool kept_run_has_ended(int runs_fd, const char *id)
+{
+    char name[NAME_MAX];
+    cleanup_close int fd = -1;
+
+    (void)snprintf(name, sizeof(name), "%s" RECORD_ENDING, id);
+    fd = openat(runs_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    return fd < 0 || flock(fd, LOCK_SH | LOCK_NB) == 0;
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */
+
+/* The last line that is whole: whoever writes may be killed at any moment.  Without any, all there
+ * is, which is no record then. */
+static const char *last_line(const struct buf *text, size_t *ret_len)
+{
+    const char *end = text->len ? memrchr(text->data, '\n', text->len) : NULL;
+    const char *before = end ? memrchr(text->data, '\n', (size_t)(end - text->data)) : NULL;
+    const char *begin = before ? before + 1 : text->data;
+
+    *ret_len = end ? (size_t)(end - begin) : text->len;
+    return begin;
+}
 
 static int record_read(int runs_fd, const char *id, struct kept_run *ret, struct gb_err *err)
 {
     cleanup_buf struct buf text = BUF_INIT(RECORD_MAX);
     char name[NAME_MAX];
     cleanup_close int fd = -1;
+    bool has_ended = kept_run_has_ended(runs_fd, id); /* first: what ends later has its verdict */
+    const char *line;
+    size_t len;
     int r;
 
     (void)snprintf(name, sizeof(name), "%s" RECORD_ENDING, id);
@@ -206,12 +236,12 @@ static int record_read(int runs_fd, const char *id, struct kept_run *ret, struct
     if (r < 0)
         return gb_fail(err, r, GB_BLAME_HOST, "run %s: %s", id, strerror(-r));
     *ret = (struct kept_run){ 0 };
-    r = bind_text(&bind, text.data, text.len, ret, err);
+    line = last_line(&text, &len);
+    r = bind_text(&bind, line, len, ret, err);
     if (r < 0)
         return r;
     (void)snprintf(ret->id, sizeof(ret->id), "%s", id);
-    /* In this order: a run that ends in between has its verdict. */
-    ret->is_running = !ret->verdict && !kept_log_has_ended(runs_fd, id);
+    ret->is_running = !ret->verdict && !has_ended;
     return 0;
 }
 

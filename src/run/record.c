@@ -38,16 +38,18 @@ int run_record_begin(struct run_record *ret, const char *state_dir, const struct
     r = id_make('r', ret->id);
     if (r < 0)
         r = gb_fail(err, r, GB_BLAME_HOST, "drawing a name for the run: %s", strerror(-r));
-    if (r == 0)
-        r = kept_log_new(ret->runs_fd, ret->id, kept->box.receipt.limits.output_keep, &ret->log,
-                         err);
+    ret->log = kept_log_new(ret->runs_fd, ret->id, kept->box.receipt.limits.output_keep);
+    if (r == 0 && !ret->log)
+        r = gb_no_memory(err);
     if (r == 0)
         r = kept_run_begin(ret->runs_fd, ret->id, ret->command, ret->started_ms, err);
     if (r < 0) {
         kept_log_free(take_ptr(ret->log));
         drop_fd(&ret->runs_fd);
+        return r;
     }
-    return r;
+    ret->record_fd = r;
+    return 0;
 }
 
 void run_record_add(struct run_record *record, int stream, const void *bytes, size_t len)
@@ -71,11 +73,10 @@ void run_record_end(struct run_record *record, struct run_result *result)
 
     if (error < 0)
         run_result_add_note(result, "the log of the run is not whole: %s", strerror(-error));
-    /* A box that was removed meanwhile has taken its records along. */
-    if (kept_run_end(record->runs_fd, record->command, record->started_ms, result,
-                     kept_log_total(record->log), &err) < 0 &&
-        err.code != -ENOENT)
+    if (kept_run_end(record->record_fd, record->command, record->started_ms, result,
+                     kept_log_total(record->log), &err) < 0)
         run_result_add_note(result, "%s", err.msg);
     kept_log_free(take_ptr(record->log));
+    drop_fd(&record->record_fd);
     drop_fd(&record->runs_fd);
 }

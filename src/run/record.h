@@ -14,6 +14,7 @@ struct run_result;
 
 struct run_record {
     int runs_fd;
+    int record_fd;
     struct kept_log *log;
     uint64_t started_ms;
     char command[256]; /* the longest that is kept is shorter */

@@ -145,9 +145,16 @@ def test_a_program_in_the_box_does_not_reach_the_logs(living):
 def test_many_runs_leave_a_bounded_number_of_logs(living):
     """The newest 64; they are looked through when there are 16 more."""
     for _ in range(64 + 16 + 1):
-        assert living.call("run", "--", "true").returncode == 0
+        assert living.call("run", "--", "echo").returncode == 0
     assert len(runs(living)) == 64
     assert len(list(place_of_runs(living).iterdir())) == 128
+
+
+def test_a_run_that_writes_nothing_has_a_record_and_no_log(living):
+    assert living.call("run", "--", "true").returncode == 0
+    told, = runs(living)
+    assert told["state"] == "ended" and [path.name for path in place_of_runs(living).iterdir()] == [f"{told['id']}.json"]
+    assert living.json("logs")["eof"] and living.call("logs").out == b""
 
 
 def test_hostile_output_does_not_reach_the_terminal_or_break_the_json(living):

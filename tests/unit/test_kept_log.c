@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -66,9 +67,9 @@ static int tear_down(void **state)
 
 static struct kept_log *log_new(struct place *place, uint64_t keep)
 {
-    struct kept_log *log = NULL;
+    struct kept_log *log = kept_log_new(place->fd, ID, keep);
 
-    assert_int_equal(kept_log_new(place->fd, ID, keep, &log, &place->err), 0);
+    assert_non_null(log);
     return log;
 }
 
@@ -119,9 +120,7 @@ static void test_what_was_written_is_read_from_any_cursor(void **state)
     expect(place, 3, "2:de1:f", 6);
     expect(place, 6, "", 6);
     expect(place, 99, "", 99);
-    assert_false(kept_log_has_ended(place->fd, ID));
     kept_log_free(log);
-    assert_true(kept_log_has_ended(place->fd, ID));
     expect(place, 0, "1:abc2:de1:f", 6);
 }
 
@@ -275,18 +274,21 @@ static void test_a_log_is_made_once_and_removed_whole(void **state)
 {
     struct place *place = *state;
     struct kept_log *log = log_new(place, 256);
-    struct kept_log *other = NULL;
+    struct kept_log *other = log_new(place, 256);
     unsigned files;
 
-    assert_int_equal(kept_log_new(place->fd, ID, 256, &other, &place->err), -EEXIST);
+    (void)disk_use(place, &files);
+    assert_int_equal(files, 0); /* before anything is written */
     for (int i = 0; i < 100; i++)
         kept_log_add(log, 1, "0123456789", 10);
     kept_log_free(log);
+    kept_log_add(other, 1, "x", 1);
+    assert_int_equal(kept_log_error(other), -EEXIST);
+    kept_log_free(other);
     kept_log_remove(place->fd, ID);
     (void)disk_use(place, &files);
     assert_int_equal(files, 0);
     expect(place, 0, "", 0);
-    assert_true(kept_log_has_ended(place->fd, ID));
 }
 
 /* ---- records -------------------------------------------------------------------------------- */
@@ -294,16 +296,18 @@ static void test_a_log_is_made_once_and_removed_whole(void **state)
 static void test_a_run_is_running_then_ended_or_lost(void **state)
 {
     struct place *place = *state;
-    struct kept_log *log = log_new(place, 4096);
     struct run_result result = { .id = ID };
     cleanup_kept_run struct kept_run run = { 0 };
+    cleanup_close int record = kept_run_begin(place->fd, ID, "a command", 5, &place->err);
 
-    assert_int_equal(kept_run_begin(place->fd, ID, "a command", 5, &place->err), 0);
+    assert_true(record >= 0);
+    assert_false(kept_run_has_ended(place->fd, ID));
     assert_int_equal(kept_run_find(place->fd, "r_0", &run, &place->err), 0);
     assert_true(run.is_running);
     assert_null(run.verdict);
     assert_string_equal(run.command, "a command");
-    kept_log_free(log);
+    assert_int_equal(flock(record, LOCK_UN), 0);
+    assert_true(kept_run_has_ended(place->fd, ID));
     kept_run_clear(&run);
     assert_int_equal(kept_run_find(place->fd, NULL, &run, &place->err), 0);
     assert_false(run.is_running); /* and it has no verdict: its command was killed */
@@ -311,7 +315,7 @@ static void test_a_run_is_running_then_ended_or_lost(void **state)
     result.n_steps = 1;
     result.steps[0].verdict = VERDICT_OK;
     result.steps[0].facts.has_exited = true;
-    assert_int_equal(kept_run_end(place->fd, "a command", 5, &result, 77, &place->err), 0);
+    assert_int_equal(kept_run_end(record, "a command", 5, &result, 77, &place->err), 0);
     kept_run_clear(&run);
     assert_int_equal(kept_run_find(place->fd, ID, &run, &place->err), 0);
     assert_string_equal(run.verdict, "ok");
@@ -320,24 +324,47 @@ static void test_a_run_is_running_then_ended_or_lost(void **state)
                      -ENOENT);
 }
 
+/* Whoever writes the end is killed behind each byte of it. */
+static void test_half_an_end_is_none(void **state)
+{
+    struct place *place = *state;
+    struct run_result result = { .id = ID, .n_steps = 1 };
+    cleanup_close int record = kept_run_begin(place->fd, ID, "a command", 5, &place->err);
+    off_t begun = lseek(record, 0, SEEK_END);
+    off_t whole;
+
+    result.steps[0].facts.has_exited = true;
+    assert_int_equal(kept_run_end(record, "a command", 5, &result, 77, &place->err), 0);
+    whole = lseek(record, 0, SEEK_END);
+    assert_true(whole > begun && begun > 0);
+    for (off_t size = whole; size >= begun; size--) {
+        cleanup_kept_run struct kept_run run = { 0 };
+
+        assert_int_equal(ftruncate(record, size), 0);
+        assert_int_equal(kept_run_find(place->fd, ID, &run, &place->err), 0);
+        assert_int_equal(run.verdict != NULL, size == whole);
+        assert_string_equal(run.command, "a command");
+    }
+}
+
 static void test_the_oldest_runs_that_are_over_are_forgotten(void **state)
 {
     struct place *place = *state;
     struct kept_run *list = NULL;
-    struct kept_log *running = NULL;
+    int running = -1;
     size_t n = 0;
 
     for (unsigned i = 0; i < KEPT_RUNS_MAX + KEPT_RUNS_MORE + 1; i++) {
-        struct kept_log *log = NULL;
         char id[ID_SIZE];
+        int record;
 
         (void)snprintf(id, sizeof(id), "r_%026u", i);
-        assert_int_equal(kept_log_new(place->fd, id, 4096, &log, &place->err), 0);
-        assert_int_equal(kept_run_begin(place->fd, id, "x", i + 1, &place->err), 0);
+        record = kept_run_begin(place->fd, id, "x", i + 1, &place->err);
+        assert_true(record >= 0);
         if (i == 0)
-            running = log;
+            running = record;
         else
-            kept_log_free(log);
+            close(record);
     }
     assert_int_equal(kept_run_list(place->fd, &list, &n, &place->err), 0);
     assert_int_equal(n, KEPT_RUNS_MAX + 1);
@@ -347,7 +374,7 @@ static void test_the_oldest_runs_that_are_over_are_forgotten(void **state)
     for (size_t i = 0; i < n; i++)
         kept_run_clear(&list[i]);
     free(list);
-    kept_log_free(running);
+    close(running);
 }
 
 static void test_records_that_are_none_are_passed_over(void **state)
@@ -386,6 +413,7 @@ int main(void)
         CASE(test_junk_is_not_taken_for_output),
         CASE(test_a_log_is_made_once_and_removed_whole),
         CASE(test_a_run_is_running_then_ended_or_lost),
+        CASE(test_half_an_end_is_none),
         CASE(test_the_oldest_runs_that_are_over_are_forgotten),
         CASE(test_records_that_are_none_are_passed_over),
     };
