@@ -257,6 +257,7 @@ struct box_run_spec {
     bool
         is_fresh; /* refused with -ESTALE, unless it is the box's first of this kind, or none that
                      was before it has left anything behind: a box to use again as if it were new */
+    bool is_last; /* the caller leaves the box right after */
     const struct box_events *events; /* NULL: none */
     int (*output)(void *user, int stream, const void *bytes, size_t len);
     void *user;
@@ -402,8 +403,9 @@ struct box_ops {
     int (*run_cpu_ns)(struct box *box, uint64_t *ret);
     /* Kills all of the run now; idempotent. */
     int (*run_kill)(struct box *box, struct gb_err *err);
-    /* Kills, waits until it is empty, reads the counters into *ret, removes the groups. */
-    int (*run_close)(struct box *box, struct box_run_end *ret, struct gb_err *err);
+    /* Kills, waits until it is empty, reads the counters into *ret, removes the groups; is_left:
+     * the box is left right after, and whoever has it then may do that. */
+    int (*run_close)(struct box *box, bool is_left, struct box_run_end *ret, struct gb_err *err);
     /* What the box uses; NULL where nobody counts. */
     int (*usage)(struct box *box, struct box_usage *ret, struct gb_err *err);
     /* Its memory_bytes alone; NULL where that costs as much as all of it. */

@@ -555,7 +555,7 @@ int box_run(struct box *box, const struct box_run_spec *spec, struct box_run_end
     if (r == 0)
         r = watch(&p, &lost);
     note_wall(&p, asked_ns);
-    closed = box_ops_of(box)->run_close(box, ret, settled < 0 ? NULL : err);
+    closed = box_ops_of(box)->run_close(box, spec->is_last, ret, settled < 0 ? NULL : err);
     if (p.uncounted)
         ret->count_error = p.uncounted;
     if (r == 0 && closed == 0 && p.is_started)

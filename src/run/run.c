@@ -130,6 +130,7 @@ static int run_step(struct execution *x, const char *name, const char *const *ar
         .sinks = request->keeps_output ? NULL : request->sinks,
         .has_tty = tty,
         .events = has_input ? request->events : NULL,
+        .is_last = has_input && request->leaves_box,
         .ret_broken = request->box->ret_broken,
     };
     const struct run_env_places places = { box_path(x->box), box_python_path(x->box),

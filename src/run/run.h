@@ -71,7 +71,8 @@ struct run_request {
     int cancel_fd;
     const struct run_tty *tty;       /* NULL: none; stdin_fd is its input */
     const struct box_events *events; /* of the last step; NULL: none */
-    bool leaves_box;   /* the caller ends with the run: the box is removed without waiting for it */
+    bool leaves_box; /* the caller ends with the run: the box is removed without waiting for it, or
+                      * is its keeper's again */
     bool keeps_output; /* the output is wanted in the result, not only as it comes */
     const int *sinks;  /* NULL, or by stream: a pipe for output that is not kept, or -1 */
     /* Other output as it comes; may be NULL.  Negative: cancel. */

@@ -474,6 +474,8 @@ int box_destroy(struct box *box, uint32_t *ret_survivors)
         uint32_t left = 0;
         int r;
 
+        /* Most boxes have had one run, whose host had no time to remove its groups. */
+        (void)unlinkat(box->groups[i].dir_fd, "run-1", AT_REMOVEDIR);
         group_close(&box->groups[i]);
         r = group_sweep(box->groups[i].path, SWEEP_MS, &left);
         if (r < 0)

@@ -105,8 +105,9 @@ static int note_kill(struct box *box, struct gb_err *err)
     return 0;
 }
 
-static int note_close(struct box *box, struct box_run_end *ret, struct gb_err *err)
+static int note_close(struct box *box, bool is_left, struct box_run_end *ret, struct gb_err *err)
 {
+    (void)is_left;
     box->closed++;
     ret->cpu_ns = 4242;
     return box->close_result < 0

@@ -220,11 +220,13 @@ static void note_counts(struct box *box, const struct docker *docker, struct box
         ret->pids_hits = since(now.pids_hits, before->pids_hits);
 }
 
-static int docker_run_close(struct box *box, struct box_run_end *ret, struct gb_err *err)
+static int docker_run_close(struct box *box, bool is_left, struct box_run_end *ret,
+                            struct gb_err *err)
 {
     struct docker *docker = box_state(box);
     int r;
 
+    (void)is_left;
     if (!docker->has_run)
         return 0;
     r = docker_run_kill(box, err);

@@ -363,7 +363,8 @@ static uint32_t await_kill(struct box *box, struct native *native)
     return r < 0 ? 0 : (uint32_t)left;
 }
 
-static int native_run_close(struct box *box, struct box_run_end *ret, struct gb_err *err)
+static int native_run_close(struct box *box, bool is_left, struct box_run_end *ret,
+                            struct gb_err *err)
 {
     struct native *native = box_state(box);
     int r;
@@ -376,7 +377,10 @@ static int native_run_close(struct box *box, struct box_run_end *ret, struct gb_
         r = 0;
     }
     run_group_read(&native->run, ret);
-    run_group_close(&native->run);
+    if (is_left)
+        run_group_leave(&native->run);
+    else
+        run_group_close(&native->run);
     native->has_run = false;
     return r;
 }
@@ -454,7 +458,8 @@ static uint32_t native_destroy(struct box *box)
 {
     struct native *native = box_state(box);
 
-    if (native->has_run)
+    /* A keeper removes what a client leaves. */
+    if (native->has_run || !native->is_kept)
         run_group_close(&native->run);
     return spawn_end(&native->spawn);
 }

@@ -275,16 +275,22 @@ uint32_t run_group_wait(const struct run_group *g, int timeout_ms)
     }
 }
 
+void run_group_leave(struct run_group *g)
+{
+    for (size_t i = 0; g->is_own && i < g->n; i++) {
+        drop_fd(&g->joins[i]);
+        drop_fd(&g->dirs[i]);
+    }
+}
+
 void run_group_close(struct run_group *g)
 {
     char name[24];
 
+    run_group_leave(g);
     (void)snprintf(name, sizeof(name), "run-%u", g->number);
-    for (size_t i = 0; g->is_own && i < g->n; i++) {
-        drop_fd(&g->joins[i]);
-        drop_fd(&g->dirs[i]);
-        /* What cannot be removed yet goes with the box. */
+    /* What cannot be removed yet goes with the box. */
+    for (size_t i = 0; g->is_own && i < g->n; i++)
         (void)unlinkat(g->parents[i], name, AT_REMOVEDIR);
-    }
     g->n = 0;
 }

@@ -56,5 +56,9 @@ uint32_t run_group_wait(const struct run_group *group, int timeout_ms);
 /* Reads the counters into *ret; count_error tells of one that could not be. */
 void run_group_read(const struct run_group *group, struct box_run_end *ret);
 
-/* Removes the directories, if they are the run's own. */
+/* Lets go of the directories, which stand until run_group_close(), or until somebody else removes
+ * them. */
+void run_group_leave(struct run_group *group);
+
+/* Removes the directories, if they are the run's own.  Twice is fine. */
 void run_group_close(struct run_group *group);
