@@ -418,7 +418,7 @@ int kept_fill_done(const char *state_dir, const struct kept *kept, struct gb_err
     return unlinkat(dir, FILL_FILE, 0) < 0 ? gb_fail_sys(err, "box %s", kept->id) : 0;
 }
 
-static int connect_to(const char *state_dir, const struct kept *kept, struct gb_err *err)
+int kept_connect(const char *state_dir, const struct kept *kept, struct gb_err *err)
 {
     cleanup_close int boxes = kept_dir_open(state_dir, false, err);
     cleanup_close int dir =
@@ -437,7 +437,7 @@ static int connect_to(const char *state_dir, const struct kept *kept, struct gb_
 int kept_attach(const char *state_dir, const struct kept *kept, struct box **ret,
                 struct box_news *ret_news, struct gb_err *err)
 {
-    int fd = connect_to(state_dir, kept, err);
+    int fd = kept_connect(state_dir, kept, err);
 
     return fd < 0 ? fd : box_attach(&kept->box, fd, ret, ret_news, err);
 }
@@ -462,7 +462,7 @@ int kept_remove(const char *state_dir, const struct kept *kept, uint32_t *ret, s
 
     if (dir >= 0)
         (void)switchboard_lives(dir, &pidfd);
-    fd = connect_to(state_dir, kept, err);
+    fd = kept_connect(state_dir, kept, err);
     if (fd < 0)
         return fd;
     r = box_unkeep(fd, ret, err);

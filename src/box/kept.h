@@ -79,6 +79,9 @@ int kept_list(const char *state_dir, struct kept **ret, size_t *ret_n, struct gb
 /* A box that was made to be filled has all, and is its user's from now on. */
 int kept_fill_done(const char *state_dir, const struct kept *kept, struct gb_err *err);
 
+/* A connection to its keeper, for box_attach(), the caller's to close. */
+int kept_connect(const char *state_dir, const struct kept *kept, struct gb_err *err);
+
 /* The box itself, through its keeper. */
 int kept_attach(const char *state_dir, const struct kept *kept, struct box **ret,
                 struct box_news *ret_news, struct gb_err *err);

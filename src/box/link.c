@@ -483,7 +483,11 @@ int link_greet(struct link *link, struct gb_err *err)
         return gb_fail_sys(err, "drawing a nonce");
     hello.nonce = link->nonce;
     r = link_queue(link, MSG_HELLO, 0, 0, &hello);
-    return r < 0 ? gb_fail(err, r, GB_BLAME_BUG, "queueing the greeting") : 0;
+    if (r < 0)
+        return gb_fail(err, r, GB_BLAME_BUG, "queueing the greeting");
+    /* At once: a keeper answers while the first request is prepared. */
+    (void)link_push(link);
+    return 0;
 }
 
 static bool is_at_rest(const struct link *link)

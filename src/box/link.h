@@ -109,7 +109,7 @@ struct link_side {
 int link_add_side(struct link *link, const struct link_side *side);
 void link_drop_side(struct link *link, const void *user);
 
-/* Queues HELLO: the first frame.  The glove's own must come before anything else does. */
+/* Sends HELLO: the first frame.  The glove's own must come before anything else does. */
 int link_greet(struct link *link, struct gb_err *err);
 
 /* Sends what is queued and handles what has come; sleeps until something happens, the deadline, or

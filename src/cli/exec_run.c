@@ -198,31 +198,49 @@ static void describe(const struct exec_args *args, char *ret, size_t size)
         len += (size_t)snprintf(ret + len, size - len, "%s%s", len ? " " : "", args->args[i]);
 }
 
+static int run_in_kept(const struct exec_args *args, struct recorder *recorder, struct box *box,
+                       struct run_result *result, struct gb_err *err)
+{
+    struct run_request request = *recorder->base;
+
+    if (args->begun_fd >= 0)
+        exec_tell_begun(args->begun_fd, recorder->record.id);
+    request.id = recorder->record.id;
+    request.sinks = NULL;
+    request.output = record_output;
+    request.step = record_step;
+    request.user = recorder;
+    printer_begin(recorder->base->user, &request);
+    return run_request(args, &request, box, result, err);
+}
+
+/* The record is begun while the keeper, who has just been called, comes to the door. */
 static int run_recorded(const struct exec_args *args, const struct settings *settings,
-                        const struct kept *kept, const struct run_request *base, struct box *box,
+                        const struct kept *kept, const struct run_request *base,
                         struct run_result *result, struct gb_err *err)
 {
-    struct run_request request = *base;
+    cleanup_close int keeper = kept_connect(settings->state_dir, kept, err);
     struct recorder recorder = { .base = base };
     char command[sizeof(recorder.record.command)];
+    struct box_news news;
+    struct box *box = NULL;
     int r;
 
+    if (keeper < 0)
+        return keeper;
     describe(args, command, sizeof(command));
     r = run_record_begin(&recorder.record, settings->state_dir, kept, command, err);
     if (r < 0)
         return r;
-    if (args->begun_fd >= 0)
-        exec_tell_begun(args->begun_fd, recorder.record.id);
-    request.id = recorder.record.id;
-    request.sinks = NULL;
-    request.output = record_output;
-    request.step = record_step;
-    request.user = &recorder;
-    printer_begin(base->user, &request);
-    r = run_request(args, &request, box, result, err);
+    r = box_attach(&kept->box, take_fd(&keeper), &box, &news, err);
+    if (r < 0)
+        result->error = *err;
+    else
+        r = run_in_kept(args, &recorder, box, result, err);
     if (r < 0)
         run_record_failure(&recorder.record, &result->error);
     run_record_end(&recorder.record, result);
+    (void)box_close(box);
     return r;
 }
 
@@ -233,12 +251,8 @@ static int execute_kept(const struct exec_args *args, const struct settings *set
     struct run_request request = *base;
     struct box_spec spec = *base->box;
     cleanup_kept struct kept kept = { 0 };
-    struct box_news news;
-    struct box *box = NULL;
     int r = box_find(settings, args->box, args->user, &kept, err);
 
-    if (r == 0)
-        r = kept_attach(settings->state_dir, &kept, &box, &news, err);
     if (r < 0)
         return r;
     spec.backend = kept.box.receipt.backend;
@@ -246,9 +260,8 @@ static int execute_kept(const struct exec_args *args, const struct settings *set
         exec_session_limits(session, settings, kept_limits(settings, kept.box.receipt.limits));
     request.box = &spec;
     request.workdir = args->workdir ? args->workdir : kept.workdir;
-    r = run_recorded(args, settings, &kept, &request, box, result, err);
+    r = run_recorded(args, settings, &kept, &request, result, err);
     note_lowered(settings, &kept.box.receipt.limits, result);
-    (void)box_close(box);
     return r;
 }
 
