@@ -31,6 +31,15 @@ def test_nothing_done_is_nothing_left():
         subprocess.run(["true"], check=True)
 
 
+def test_a_process_that_was_there_is_no_other_for_what_it_does():
+    with subprocess.Popen(["sh", "-c", "read line; exec cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        with books.watch(patience=BRIEF):
+            process.stdin.write(b"go\nhere")
+            process.stdin.flush()
+            assert process.stdout.read(4) == b"here"
+        process.stdin.close()
+
+
 def test_a_daemon_that_forked_twice_is_found():
     script = "import os\nif os.fork() == 0:\n os.setsid()\n if os.fork() == 0:\n  os.read(9, 1)\n"
     reader, writer = os.pipe()

@@ -56,6 +56,13 @@ class Process:
         fields = stat[stat.rindex(")") + 2 :].split()
         self.state, self.ppid, self.start = fields[0], int(fields[1]), int(fields[19])
 
+    # The same one whatever it does meanwhile: sleeps, wakes, executes another program.
+    def __eq__(self, other):
+        return isinstance(other, Process) and (self.pid, self.start) == (other.pid, other.start)
+
+    def __hash__(self):
+        return hash((self.pid, self.start))
+
     @property
     def exe(self):
         return readlink(f"/proc/{self.pid}/exe")
@@ -98,6 +105,8 @@ class Process:
 
     def __str__(self):
         return f"{self.pid} {self.state} {self.comm} [{self.exe}] {self.cmdline[:80]}"
+
+    __repr__ = __str__
 
 
 def processes():

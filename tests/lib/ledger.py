@@ -31,7 +31,7 @@ class Leftover(AssertionError):
 
 def own_processes():
     host.reap_orphans()
-    return [str(process) for process in host.descendants(os.getpid())]
+    return host.descendants(os.getpid())
 
 
 def own_namespaces():
@@ -119,7 +119,7 @@ def all_glovebox_processes():
     found = []
     for process in host.processes():
         if "glovebox-" in process.exe and process.state not in "ZX":
-            found.append(str(process))
+            found.append(process)
     return found
 
 
