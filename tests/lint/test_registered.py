@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What no list names is forgotten: every C test and fuzz target is registered, every suite of the
-tree is one of tools/check, every message is in the table of docs/internals/wire.md."""
+tree is one of tools/check, every message is in the table of docs/internals/wire.md and has its seeds."""
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,27 @@ def without_seeds(folder):
         for path in folder.glob("fuzz_*.c")
         if not any((folder / "corpus" / path.stem).glob("*"))
     )
+
+
+def stale_seeds(made, corpus):
+    """Those that the corpus lacks or has otherwise."""
+    found = (path.relative_to(made) for path in made.rglob("*") if path.is_file())
+    return sorted(str(name) for name in found
+                  if not (corpus / name).exists() or (corpus / name).read_bytes() != (made / name).read_bytes())
+
+
+def test_the_seeds_are_what_their_generator_writes(tmp_path):
+    """make_seeds reads the messages of the wire: whoever changes one makes them anew."""
+    subprocess.run([ROOT / "tests" / "fuzz" / "make_seeds", tmp_path], check=True)
+    assert stale_seeds(tmp_path, ROOT / "tests" / "fuzz" / "corpus") == []
+
+
+def test_a_seed_that_is_stale_or_missing_is_found(tmp_path):
+    for name, text in (("made/t/a", "1"), ("made/t/b", "1"), ("made/t/c", "1"), ("corpus/t/a", "1"), ("corpus/t/b", "0"),
+                       ("corpus/t/found", "1")):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert stale_seeds(tmp_path / "made", tmp_path / "corpus") == ["t/b", "t/c"]
 
 
 @pytest.mark.parametrize(
