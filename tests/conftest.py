@@ -52,10 +52,16 @@ def _user_exists(name):
     return False
 
 
+def _is_deleted(name):
+    """userdel refuses while a process of the user's last box is on its way out."""
+    return not _user_exists(name) or subprocess.run(
+        ["userdel", name], check=False, stderr=subprocess.DEVNULL).returncode == 0
+
+
 @contextlib.contextmanager
-def made_user(name, n_ids):
+def made_user(name, n_ids, first=0x30000000):
     """A fresh user with so many subordinate ids, for whom root has delegated groups; gone afterwards."""
-    first = 0x30000000 + (os.getpid() % 4096) * 0x10000
+    first += (os.getpid() % 4096) * 0x10000
     base = tempfile.mkdtemp(prefix="gbtest-home-", dir="/var/tmp")
     os.chmod(base, 0o755)
     subprocess.run(["useradd", "--no-create-home", "--home-dir", base, "--no-user-group",
@@ -71,11 +77,11 @@ def made_user(name, n_ids):
         groups = _delegate(user)
         yield user
         for folder in groups:
-            os.rmdir(folder)
+            assert host.until(lambda folder=folder: host.remove_directory(folder), 30), f"{folder} has groups left"
     finally:
-        if _user_exists(name):
-            subprocess.run(["userdel", name], check=True, stderr=subprocess.DEVNULL)
+        is_deleted = host.until(lambda: _is_deleted(name), 30)
         shutil.rmtree(base)
+        assert is_deleted, f"user {name} has processes left"
 
 
 @pytest.fixture(scope="session")
@@ -87,7 +93,7 @@ def ordinary_user():
 @pytest.fixture
 def poor_user(place):
     """With ids for two boxes, which are three each."""
-    with made_user(f"gbpoor{os.getpid()}", 6) as user:
+    with made_user(f"gbpoor{os.getpid()}", 6, first=0x20000000) as user:
         yield user
 
 

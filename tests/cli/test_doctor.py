@@ -51,7 +51,7 @@ def user_made(suffix, subids=True):
         os.chown(home, entry.pw_uid, entry.pw_gid)
         yield box.User(name, entry.pw_uid, entry.pw_gid, home, box.copy_for(home))
     finally:
-        assert host.until(lambda: is_deleted(name), 10), f"user {name} has processes left"
+        assert host.until(lambda: is_deleted(name), 30), f"user {name} has processes left"
         shutil.rmtree(home)
 
 
@@ -78,15 +78,13 @@ def delegated(user):
     try:
         yield done, made
     finally:
-        for folder in made:
-            assert host.until(lambda folder=folder: is_gone(folder), 10), f"{folder} has groups left"
+        assert_removed(made)
 
 
-def is_gone(folder):
+def assert_removed(made):
     """Busy while the user's last box is being removed, which no command waits for."""
-    with contextlib.suppress(OSError):
-        os.rmdir(folder)
-    return not os.path.exists(folder)
+    for folder in made:
+        assert host.until(lambda folder=folder: host.remove_directory(folder), 30), f"{folder} has groups left"
 
 
 # ---- a machine that is fit ----------------------------------------------------------------------
@@ -296,8 +294,8 @@ def test_what_root_delegated_can_be_taken_back():
             assert busy.returncode == 125 and b"boxes of this user are running" in busy.err, busy
             living.process.terminate()
             living.process.wait(30)
-        host.until(lambda: not any(os.path.isdir(f"{folder}/{name}") for folder in made
-                                   for name in os.listdir(folder)), 10)
+        assert host.until(lambda: not any(os.path.isdir(f"{folder}/{name}") for folder in made
+                                          for name in os.listdir(folder)), 30)
         os.mkdir(f"{made[0]}/left")
         gone = doctor("--undelegate", user.name)
         assert (gone.returncode, gone.err) == (0, b""), gone
@@ -488,8 +486,7 @@ def groups_of(user):
                 os.chown(path, user.uid, user.gid)
         yield made
     finally:
-        for folder in made:
-            assert host.until(lambda folder=folder: is_gone(folder), 10), f"{folder} has groups left"
+        assert_removed(made)
 
 
 def within_groups(made, *words):

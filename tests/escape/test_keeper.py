@@ -173,14 +173,18 @@ def test_L01_a_command_behind_the_scenes_that_is_killed_takes_its_run(host_user)
     """`run -d` has a process that writes the log; its end is the end of its run, which is then lost."""
     with with_another_run(host_user) as living:
         here = {p.pid for p in host.descendants(os.getpid())}
+
+        def writers():
+            """What came since then and is in no box, whose processes come and go."""
+            return [p for p in host.descendants(os.getpid()) if p.pid not in here and p.depth == 1 and p.is_alive()]
+
         done = kept.call("run", "-d", living.name, "-l", "sh", "-c",
                          "(setsid sleep 1000 &); sleep 1000 & sleep 1000", as_user=host_user)
         assert done.returncode == 0, done
         run = done.out.decode().strip()
         assert host.until(lambda: len(kept.inside(living.keeper)) >= len(living.before) + 3, 30)
-        below = {p.pid for p in host.descendants(living.keeper.pid)}
-        writer, = [p for p in host.descendants(os.getpid()) if p.pid not in here | below]
-        os.kill(writer.pid, signal.SIGKILL)
+        assert host.until(lambda: len(writers()) == 1, 30), [str(p) for p in writers()]
+        os.kill(writers()[0].pid, signal.SIGKILL)
         assert_only_the_other_is_left(living)
         told = kept.call("runs", living.name, "--json", as_user=host_user).document["runs"]
         assert (run, "lost") in [(one["id"], one["state"]) for one in told], told

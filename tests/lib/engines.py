@@ -60,21 +60,24 @@ def reap():
     except ChildProcessError:
         return 0, 0
 
-engine, is_over = start(), False
+engine, is_over, is_wanted = start(), False, False
 while True:
     heard = signal.sigwait(HEARD)
+    # The word to start anew can come before that of the end: of a process with many threads it is
+    # seen from outside that it is dying, some time before it can be waited for.
+    is_wanted |= heard == signal.SIGUSR1
     if heard == signal.SIGTERM:
         is_over = True
         if not engine:
             sys.exit()
         os.kill(engine, signal.SIGTERM)
-    if heard == signal.SIGUSR1 and not engine:
-        engine = start()
     while (ended := reap())[0]:
         if ended[0] == engine:
             engine = 0
             if is_over or os.WIFEXITED(ended[1]):
                 sys.exit()
+    if is_wanted and not engine:
+        engine, is_wanted = start(), False
 """
 
 CONTAINERS_CONF = """\
@@ -214,16 +217,7 @@ def _remove_groups(names):
     for name in names:
         for top in _groups(name):
             for folder, _, _ in os.walk(top, topdown=False):
-                host.until(lambda: _rmdir(folder), within=5)
-
-
-def _rmdir(folder):
-    with contextlib.suppress(FileNotFoundError):
-        try:
-            os.rmdir(folder)
-        except OSError:
-            return False
-    return True
+                host.until(lambda: host.remove_directory(folder), within=5)
 
 
 def _stop(engine):

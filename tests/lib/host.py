@@ -5,7 +5,10 @@ Everything here tolerates that a process ends while it is looked at.
 """
 import ctypes
 import os
+import subprocess
+import threading
 import time
+import weakref
 from pathlib import Path
 
 PR_SET_CHILD_SUBREAPER = 36
@@ -13,11 +16,23 @@ NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid", "time", "user", "uts")
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
+# Every Popen there is: how its process ended is its own to learn.
+_started = weakref.WeakSet()
+_started_lock = threading.Lock()
+
 
 def adopt_orphans():
     """From now on whatever a test starts stays below this process, however often it forks."""
     if _libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")
+    begin = subprocess.Popen.__init__
+
+    def noted(self, *args, **kwargs):
+        with _started_lock:
+            _started.add(self)
+        begin(self, *args, **kwargs)
+
+    subprocess.Popen.__init__ = noted
 
 
 def read(path, default=""):
@@ -134,15 +149,31 @@ def descendants(pid):
 
 
 def reap_orphans():
-    """Waits for adopted processes that have ended, as init would.  Direct children that a
-    subprocess.Popen still watches are found dead by it all the same."""
+    """Waits for adopted processes that have ended, as init would.  What a subprocess.Popen has started
+    is left to it, in whatever thread it is waited for: whoever comes second learns no exit code."""
     own = os.getpid()
-    for process in processes():
-        if process.ppid == own and process.state == "Z":
+    dead = [process for process in processes() if process.ppid == own and process.state == "Z"]
+    with _started_lock:
+        watched = {getattr(started, "pid", None) for started in _started
+                   if getattr(started, "returncode", None) is None}
+    for process in dead:
+        if process.pid not in watched:
             try:
                 os.waitpid(process.pid, os.WNOHANG)
             except ChildProcessError:
                 pass
+
+
+def remove_directory(folder):
+    """An empty directory, such as a group; False while it is busy, as a group is for a moment after
+    the last process in it."""
+    try:
+        os.rmdir(folder)
+    except FileNotFoundError:
+        pass
+    except OSError:
+        return False
+    return True
 
 
 def hierarchies():

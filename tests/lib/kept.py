@@ -124,13 +124,19 @@ def no_keeper(within_s=30):
 
 
 def parts(keeper):
-    """name -> process of what belongs to one keeper: itself, guard, glove."""
+    """name -> process of what belongs to one keeper: itself, guard, glove.  Nobody waits for the guard,
+    which has its name when it has begun."""
     found = {"keeper": keeper}
-    for process in host.descendants(keeper.pid):
-        if process.comm == "glovebox-guard" and process.ppid == keeper.pid:
-            found["guard"] = process
-        elif process.depth > 1 and process.inner_pid == 1:
-            found["glove"] = process
+
+    def is_whole():
+        for process in host.descendants(keeper.pid):
+            if process.comm == "glovebox-guard" and process.ppid == keeper.pid:
+                found["guard"] = process
+            elif process.depth > 1 and process.inner_pid == 1:
+                found["glove"] = process
+        return len(found) == 3
+
+    assert host.until(is_whole, 30), found
     return found
 
 

@@ -20,9 +20,9 @@ import os
 import re
 import stat
 
-from lib import host
+from lib import host, pace
 
-PATIENCE = 2.0
+PATIENCE = pace.within(2)
 
 
 class Leftover(AssertionError):

@@ -5,6 +5,7 @@ Names are those of a hosts file that only the command sees, in a mount namespace
 listen on 127.0.0.1, which a rule must list because it is no public address.
 """
 import contextlib
+import itertools
 import os
 import platform
 import socket
@@ -32,6 +33,23 @@ if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, ctypes.c_void_p(ctypes.addres
     sys.exit(f"no filter: {{ctypes.get_errno()}}")
 os.execv(sys.argv[1], sys.argv[1:])
 """
+
+
+# Below the range out of which the kernel gives ports to whoever names none; a part for each process.
+_PORTS_FIRST, _PORTS, _PORTS_EACH = 10000, 20000, 50
+_tried = itertools.count()
+
+
+def own_port():
+    """A port of 127.0.0.1 that nobody has and nobody gets by chance, before it is used or afterwards."""
+    first = _PORTS_FIRST + os.getpid() * _PORTS_EACH % _PORTS
+    for _ in range(_PORTS_EACH):
+        port = first + next(_tried) % _PORTS_EACH
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise OSError(f"no port from {first} on is free")
 
 
 class Server:

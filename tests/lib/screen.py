@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A terminal as glovebox uses one: what stands on it, and what stood on it at any moment."""
+import codecs
 import contextlib
 import fcntl
 import os
@@ -15,7 +16,8 @@ SEQUENCE = re.compile(r"\x1b\[(\?7[lh]|\d*[AJK]|\d+(?:;\d+)*m|m)")
 
 
 class Screen:
-    """Lines of text and a cursor; anything but the few sequences of cli/live.c is an error."""
+    """Lines of text and a cursor; anything but the few sequences of cli/live.c is an error.  What stood
+    there is kept before it is drawn over, however much of it comes at once."""
 
     def __init__(self, columns):
         self.columns = columns
@@ -43,6 +45,8 @@ class Screen:
         self.frames.append("\n".join(self.lines))
 
     def _obey(self, what):
+        if what[-1] in "AJK":
+            self.frames.append("\n".join(self.lines))
         if what in ("?7l", "?7h"):
             self.is_wrapping = what == "?7h"
         elif what.endswith("A"):
@@ -113,6 +117,8 @@ def terminal(words, env, cwd, columns=100, screen=None, **popen):
 class Session:
     def __init__(self, fd, process, screen):
         self.fd, self.process, self.screen = fd, process, screen
+        # A character may come in two pieces.
+        self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     def _step(self, deadline):
         """False at the end of the output."""
@@ -123,7 +129,7 @@ class Session:
             piece = os.read(self.fd, 65536)
         except OSError:
             return False
-        self.screen.feed(piece.decode("utf-8", "replace"))
+        self.screen.feed(self.decoder.decode(piece))
         return bool(piece)
 
     def await_text(self, part, within=60):
