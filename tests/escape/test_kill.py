@@ -61,6 +61,18 @@ class Victim:
                 words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                 env=box.environment(), cwd=place.cwd, **box.credentials(as_user))
         self.seen = {}
+        self.has_minder = as_user is not None
+
+    def stands(self):
+        """Waits until its program runs, and until all who minded it so far have their names."""
+        wanted = {"command", "spawner", "guard", "glove", "run"} | ({"minder"} if self.has_minder else set())
+
+        def is_whole():
+            found = processes_of(self.process.pid)
+            return found.keys() >= wanted and "glovebox" not in host.readlink(f"/proc/{found['run']}/exe", "glovebox")
+
+        assert host.until(is_whole, 30), processes_of(self.process.pid)
+        self.look()
 
     def look(self):
         """The processes that ever were, so that their end can be waited for."""
@@ -117,7 +129,7 @@ def life():
 def test_the_spawner_holds_nothing_of_the_callers(place):
     """Else a reader of the command's output would wait for the spawner too."""
     victim = Victim(place)
-    assert host.until(lambda: "run" in processes_of(victim.process.pid), 30)
+    victim.stands()
     spawner = processes_of(victim.process.pid)["spawner"]
     held = [host.readlink(f"/proc/{spawner}/fd/{number}") for number in range(3)]
     assert victim.end().returncode == 0
@@ -133,7 +145,7 @@ STANDING = [("command",), ("spawner",), ("glove",), ("run",), ("command", "glove
 @pytest.mark.parametrize("names", STANDING, ids="+".join)
 def test_L01_killed_while_a_program_runs(place, names, host_user):
     victim = Victim(place, ENDLESS, as_json="command" not in names, as_user=host_user)
-    assert host.until(lambda: "run" in processes_of(victim.process.pid), 30)
+    victim.stands()
     started = time.monotonic()
     assert victim.kill(*names) == list(names)
     if "command" in names:
@@ -161,7 +173,7 @@ def test_L01_the_minder_is_killed_while_a_program_runs(place, names, ordinary_us
     """Who ends what a run without groups has started.  Without one nothing lives on either: its
     processes go to the glove, which ends them."""
     victim = Victim(place, ENDLESS, as_json="command" not in names, as_user=ordinary_user)
-    assert host.until(lambda: "run" in processes_of(victim.process.pid), 30)
+    victim.stands()
     started = time.monotonic()
     assert victim.kill(*names) == list(names)
     if "command" in names:
@@ -191,8 +203,7 @@ def end_of_killed(victim):
 def test_L01_command_and_spawner_at_once(place, host_user):
     """The guard is left."""
     victim = Victim(place, as_user=host_user)
-    assert host.until(lambda: "run" in processes_of(victim.process.pid), 30)
-    victim.look()
+    victim.stands()
     stop_and_kill(victim, ("command", "spawner"))
     end_of_killed(victim)
     victim.assert_gone()
@@ -201,8 +212,7 @@ def test_L01_command_and_spawner_at_once(place, host_user):
 def test_L01_a_spawner_that_dies_after_its_command(place, host_user):
     """It is held up until the command has ended, and then killed before it could do anything."""
     victim = Victim(place, as_user=host_user)
-    assert host.until(lambda: "run" in processes_of(victim.process.pid), 30)
-    victim.look()
+    victim.stands()
     spawner = processes_of(victim.process.pid)["spawner"]
     os.kill(spawner, signal.SIGSTOP)
     try:
@@ -215,7 +225,7 @@ def test_L01_a_spawner_that_dies_after_its_command(place, host_user):
 
 def test_L01_without_a_guard_all_goes_on(place):
     victim = Victim(place)
-    assert host.until(lambda: "run" in processes_of(victim.process.pid), 30)
+    victim.stands()
     assert victim.kill("guard") == ["guard"]
     result = victim.end()
     assert (result.verdict, result.returncode, result.survivors) == ("ok", 0, 0), result
@@ -226,8 +236,7 @@ def test_L01_leftovers_of_many_are_swept_by_as_many(place):
     """Five boxes lose all who could remove them; afterwards five boxes at once find clean slots."""
     victims = [Victim(place) for _ in range(5)]
     for victim in victims:
-        assert host.until(lambda v=victim: "run" in processes_of(v.process.pid), 30)
-        victim.look()
+        victim.stands()
     for victim in victims:
         stop_and_kill(victim, ("command", "spawner", "guard"))
     for victim in victims:
@@ -236,17 +245,16 @@ def test_L01_leftovers_of_many_are_swept_by_as_many(place):
         victim.assert_gone(groups_may_stay=True)
     living = [Victim(place, "cat; exit 7") for _ in range(5)]
     for one in living:
-        assert host.until(lambda v=one: "run" in processes_of(v.process.pid), 30)
+        one.stands()
     for one in living:
         assert one.end().returncode == 7
-    assert host.until(lambda: not books.own_groups() and not books.run_directory(), 5), books.own_groups()
+    assert host.until(lambda: not books.own_groups() and not books.run_directory(), GONE_WITHIN), books.own_groups()
 
 
 def test_L04_a_stopped_glove_is_noticed(place):
     """It answers no more: the limit of the run still holds."""
     victim = Victim(place, timeout=2)
-    assert host.until(lambda: "run" in processes_of(victim.process.pid), 30)
-    victim.look()
+    victim.stands()
     os.kill(processes_of(victim.process.pid)["glove"], signal.SIGSTOP)
     result = victim.end(limit=2)
     assert result.verdict in ("timeout", "sandbox_error") and result.survivors == 0, result
@@ -255,8 +263,7 @@ def test_L04_a_stopped_glove_is_noticed(place):
 
 def test_L04_a_stopped_spawner_does_not_keep_a_run_alive(place):
     victim = Victim(place, timeout=1.5)
-    assert host.until(lambda: "run" in processes_of(victim.process.pid), 30)
-    victim.look()
+    victim.stands()
     spawner = processes_of(victim.process.pid)["spawner"]
     os.kill(spawner, signal.SIGSTOP)
     run = [p for p in victim.seen.values() if p.depth > 1 and p.inner_pid != 1]

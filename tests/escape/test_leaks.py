@@ -215,14 +215,14 @@ print(socket.gethostbyname("localhost"))
 
 
 def test_N01_servers_of_the_box_are_not_on_the_host(place):
-    """A port that a box listens on, on all its addresses, is free on the host."""
+    """A port that a box listens on, on all its addresses, is free on the host: one that nobody gets by chance."""
     code = """
 import socket, sys
 for family, address in ((socket.AF_INET, "0.0.0.0"), (socket.AF_INET6, "::")):
     server = socket.socket(family)
     if family == socket.AF_INET6:
         server.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-    server.bind((address, 47999))
+    server.bind((address, 27999))
     server.listen()
     globals()[address] = server
 print("ready", flush=True)
@@ -232,7 +232,7 @@ sys.stdin.read()
         living.expect(b"ready")
         for family, address in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
             with socket.socket(family) as client:
-                assert client.connect_ex((address, 47999)) != 0
+                assert client.connect_ex((address, 27999)) != 0
         living.end()
 
 

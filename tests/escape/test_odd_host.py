@@ -43,12 +43,13 @@ ODD = {
     "zero is a directory": ("rm dev/zero; mkdir dev/zero", REFUSED),
 }
 
-# Upper layer, work and root of the overlay on a tmpfs; /dev one of its own; all else bound.
+# Upper layer, work and root of the overlay on a tmpfs; /dev one of its own; all else bound.  A directory is
+# renamed there and not copied: others make and remove files in the machine's own /etc at the same time.
 PREPARE = """
 set -e
 mount -t tmpfs none /mnt
 mkdir /mnt/upper /mnt/work /mnt/root
-mount -t overlay none -o lowerdir=/,upperdir=/mnt/upper,workdir=/mnt/work /mnt/root
+mount -t overlay none -o lowerdir=/,upperdir=/mnt/upper,workdir=/mnt/work,redirect_dir=on /mnt/root
 cd /mnt/root
 mount -t tmpfs none dev
 for name in null zero full random urandom tty; do cp -a /dev/$name dev/$name; done

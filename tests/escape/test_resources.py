@@ -58,27 +58,29 @@ def test_R02_memory_ends_at_the_limit(load, name, host_user):
 
 @contextlib.contextmanager
 def kernel_messages():
-    """new() gives the lines of the kernel's log since then, or fails where some were overwritten."""
+    """A list of the lines that the kernel's log gets, none of them lost.  It is read all the time: twenty
+    reports of one moment are more than it holds."""
     log = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
     os.lseek(log, 0, os.SEEK_END)
+    lines = []
 
-    def new():
-        lines = []
+    def read():
         with contextlib.suppress(BlockingIOError):
             while True:
                 lines.append(os.read(log, 8192).decode("utf-8", "replace"))
+
+    try:
+        with Watch(read):
+            yield lines
         numbers = [int(line.split(",")[1]) for line in lines]
         assert numbers == list(range(numbers[0], numbers[0] + len(numbers))) if numbers else True
-        return lines
-    try:
-        yield new
     finally:
         os.close(log)
 
 
 @pytest.mark.serial
 def test_R02_twenty_boxes_out_of_memory_harm_nobody_else(load):
-    with kernel_messages() as new, \
+    with kernel_messages() as told, \
             box.start("echo ready; cat; echo still here", language="sh", memory="32m") as bystander:
         bystander.expect(b"ready")
         with concurrent.futures.ThreadPoolExecutor(20) as pool:
@@ -86,7 +88,6 @@ def test_R02_twenty_boxes_out_of_memory_harm_nobody_else(load):
         assert [r.verdict for r in results] == ["memory"] * 20, results
         code, seen = bystander.end()
         assert (code, seen) == (0, b"ready\nstill here\n")
-        told = new()
     assert len([line for line in told if "Memory cgroup out of memory: Killed" in line]) >= 1, told
     assert not [line for line in told if ";Out of memory: Killed" in line], "the machine itself ran out"
 
@@ -123,8 +124,8 @@ def test_R03_files_in_memory_are_counted_and_given_back(name, host_user):
         assert result.verdict in ("ok", "nonzero", "disk"), result
         if result.verdict == "ok":
             assert result.memory_peak_bytes >= 95 * MIB, result
-    # Less than 10 % of what three boxes had.
-    assert host.until(lambda: meminfo("Shmem") - before < 30 * MIB, 10), meminfo("Shmem") - before
+    # Less than 10 % of what three boxes had, between boxes of others that have some at this moment.
+    assert host.until(lambda: meminfo("Shmem") - before < 30 * MIB, 60), meminfo("Shmem") - before
 
 
 @pytest.mark.parametrize("name", ["workspace", "tmp", "unlinked"])
@@ -161,7 +162,9 @@ def test_R03_a_live_box_that_is_full_of_files_refuses_runs_until_there_is_room(n
             refused = kept.sh(full, "echo started")
             assert (refused.returncode, refused.stdout) == (125, ""), refused
             message = refused.error["message"]
-            assert re.search(r"files take 8[0-9.]+ MiB of the box's 128 MiB", message), refused
+            # The kernel gathers this counter from its processors now and then.
+            told = re.search(r"files take ([0-9.]+) MiB of the box's 128 MiB", message)
+            assert told and 79 < float(told[1]) < 90, refused
             remedy = refused.error["remedy"]
             assert "rmfile" in remedy and "make a box with more --memory" in remedy, refused
         small = kept.sh(full, "echo small", "--memory", "32m")

@@ -238,7 +238,7 @@ def test_R13_boxes_have_the_processes_they_may_and_no_more(host_user):
         for one in full:
             one.expect(b"ready", within=60)
         # The shell that was refused a child has ended, and another has taken its place.
-        assert host.until(lambda: all(len(one.runs) == CAP for one in full), 10), [len(one.runs) for one in full]
+        assert host.until(lambda: all(len(one.runs) == CAP for one in full), 60), [len(one.runs) for one in full]
         subprocess.run(["/bin/true"], check=True)
         assert box.run("sleep 0 & sleep 0 & wait; exit 3", language="sh", as_user=host_user).exit_code == 3
         for one in full:

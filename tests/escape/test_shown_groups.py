@@ -92,7 +92,8 @@ def test_C09_no_group_but_the_boxs_own_is_shown(asked):
 
 def test_posture_of_a_run_in_a_box_that_lives_on(host_user):
     with kept.made(as_user=host_user) as name:
-        with kept.started(name, "echo ready; exec cat", as_user=host_user) as living:
+        with kept.started(name, "exec cat", as_user=host_user) as living:
+            living.send(b"ready\n")
             living.expect(b"ready")
             keeper, = kept.keepers()
             run, = [p for p in kept.inside(keeper) if p.comm == "cat"]
