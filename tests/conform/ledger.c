@@ -26,7 +26,7 @@
 #define PLAN_TEXT_MAX (1024 * 1024UL)
 
 /* Podman forgets a container before it has removed its groups. */
-#define PODMAN_REMOVES_MS 3000
+#define PODMAN_REMOVES_MS 30000
 
 /* ---- scope ---------------------------------------------------------------------------------- */
 

@@ -100,13 +100,14 @@ static void box_is_lost(struct trial *t)
     /* A guard that has yet to wake may let a short program through. */
     do {
         r = trial_run(t, &run);
-    } while (r == 0 && !t->end.is_lost && clock_now_ns() - started_ns < NS_PER_S);
+    } while (r == 0 && !t->end.is_lost &&
+             clock_now_ns() - started_ns < trial_within_ms(1000) * NS_PER_MS);
     assert_true(r < 0 || t->end.is_lost);
     (void)box_put(t->box, BOX_WORKSPACE, NULL, 0, &mark, &t->err);
     (void)box_get(t->box, &get, &strike_ops, &none, &t->err);
-    assert_true(clock_now_ns() - started_ns < 20 * NS_PER_S);
+    assert_true(clock_now_ns() - started_ns < trial_within_ms(20000) * NS_PER_MS);
     trial_close(t);
-    ledger_await(&t->scope, &t->before, GONE_MS);
+    ledger_await(&t->scope, &t->before, trial_within_ms(GONE_MS));
 }
 
 static void run_until_struck(struct trial *t, struct killer *killer)
@@ -121,7 +122,7 @@ static void run_until_struck(struct trial *t, struct killer *killer)
     assert_true(killer->has_struck);
     assert_true(t->end.is_lost);
     assert_int_equal(t->end.survivors, 0);
-    assert_true(clock_now_ns() - started_ns < 5 * NS_PER_S);
+    assert_true(clock_now_ns() - started_ns < trial_within_ms(5000) * NS_PER_MS);
 }
 
 /* ---- deaths --------------------------------------------------------------------------------- */
@@ -171,7 +172,7 @@ static void kill_and_wait(pid_t pid)
 
     assert_true(pidfd >= 0);
     assert_int_equal(kill(pid, SIGKILL), 0);
-    assert_int_equal(poll(&ended, 1, GONE_MS), 1);
+    assert_int_equal(poll(&ended, 1, (int)trial_within_ms(GONE_MS)), 1);
 }
 
 static void they_die_between_runs(void **state)
@@ -200,7 +201,7 @@ static void they_die_and_the_box_is_closed_at_once(void **state)
         trial_open(t);
         assert_int_equal(kill(has_spawner && i % 2 ? trial_spawner() : trial_glove(t), SIGKILL), 0);
         trial_close(t);
-        ledger_await(&t->scope, &t->before, GONE_MS);
+        ledger_await(&t->scope, &t->before, trial_within_ms(GONE_MS));
     }
 }
 
@@ -271,9 +272,9 @@ static void a_stopped_glove_does_not_stop_the_clock(void **state)
     assert_int_equal(trial_run(t, &spec), 0);
     assert_true(t->end.is_lost || t->end.kill == BOX_KILL_WALL);
     assert_int_equal(t->end.survivors, 0);
-    assert_true(t->end.wall_ns < 5 * NS_PER_S);
+    assert_true(t->end.wall_ns < trial_within_ms(5000) * NS_PER_MS);
     trial_close(t);
-    ledger_await(&t->scope, &t->before, GONE_MS);
+    ledger_await(&t->scope, &t->before, trial_within_ms(GONE_MS));
 }
 
 /* ---- the host itself ------------------------------------------------------------------------ */
@@ -344,7 +345,7 @@ static void the_host_dies(void **state)
     assert_true(now.groups > 0);
     assert_int_equal(kill(host, SIGKILL), 0);
     assert_int_equal(waitpid(host, NULL, 0), host);
-    ledger_await(&t->scope, &t->before, GONE_MS);
+    ledger_await(&t->scope, &t->before, trial_within_ms(GONE_MS));
 }
 
 /* All at once: the end of the link kills the box, and the guard removes it. */
@@ -361,7 +362,7 @@ static void host_and_spawner_die_together(void **state)
     assert_int_equal(kill(spawner, SIGKILL), 0);
     assert_int_equal(kill(host, SIGKILL), 0);
     assert_int_equal(waitpid(host, NULL, 0), host);
-    ledger_await(&t->scope, &t->before, GONE_MS);
+    ledger_await(&t->scope, &t->before, trial_within_ms(GONE_MS));
     trial_open(t);
     trial_says(t, "echo next", "next\n");
     trial_close(t);

@@ -273,7 +273,7 @@ static void hundreds_of_stale_slots_cost_the_sweep_of_one(void **state)
     }
     started_ns = clock_now_ns();
     a_box_works(t);
-    assert_true(clock_now_ns() - started_ns < NS_PER_S);
+    assert_true(clock_now_ns() - started_ns < trial_within_ms(1000) * NS_PER_MS);
     for (unsigned i = 0; i < MANY_GROUPS; i++) {
         group_name(t, 0, i, path);
         assert_int_equal(slot_is_empty(t, i), i == 0);

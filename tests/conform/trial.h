@@ -24,6 +24,10 @@
 
 #define TRIAL_KEPT_MAX 65536
 
+/* A promised time, as it is asserted here: ten times as much where a check shares its machine, the
+ * time itself in a proof (GLOVEBOX_PROOF; tests/lib/pace.py). */
+unsigned trial_within_ms(unsigned ms);
+
 /* One output stream of the last run: its beginning as text, all of it counted and hashed. */
 struct trial_stream {
     char text[TRIAL_KEPT_MAX];
