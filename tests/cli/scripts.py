@@ -9,6 +9,7 @@ from calls import environment
 from lib import place as places
 
 PATIENCE = 90
+SMALL_PIPE = 4096
 
 COUNT = """import sys
 
@@ -178,9 +179,10 @@ class Desk:
         return document
 
     def start(self, *words):
+        """A task that does not run far ahead of whoever reads its events."""
         return subprocess.Popen(self.words("run", *words), stdin=subprocess.DEVNULL,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.env,
-                                cwd=self.place.cwd)
+                                cwd=self.place.cwd, pipesize=SMALL_PIPE)
 
     def runs(self):
         answer = self.call("runs list", "--json")

@@ -73,8 +73,7 @@ def test_a_box_of_the_given_directory():
 
 def test_after_its_time_it_ends_by_itself(host_user):
     name = kept.create("--ttl", "1s", as_user=host_user)
-    keeper, = kept.keepers()
-    known = [*host.descendants(keeper.pid), keeper]
+    known = [process for keeper in kept.keepers() for process in (*host.descendants(keeper.pid), keeper)]
     assert host.until(lambda: not [p for p in known if p.is_alive()], pace.within(3))
     assert kept.listed(as_user=host_user) == []
     gone = kept.call("run", name, "--", "true", as_user=host_user)

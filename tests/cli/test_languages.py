@@ -399,7 +399,7 @@ def test_go_in_one_program(place):
     which little is alive, is collected before the kernel has to kill."""
     source = place.cwd / "program.go"
     source.write_text(GO)
-    result = box.run(path=source, cpus=2, timeout=120, args=["a b", "--c"], stdin=b"input\n", outer=150)
+    result = box.run(path=source, cpus=2, timeout=300, args=["a b", "--c"], stdin=b"input\n", outer=330)
     assert (result.verdict, result.exit_code, result.failed_step) == ("nonzero", 7, "run"), result
     assert (result.stdout, result.stderr) == ("a b\n--c\ninput\n2\n", "alive\n"), result
     assert [step["verdict"] for step in result.steps] == ["ok", "nonzero"], result

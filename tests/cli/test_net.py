@@ -241,8 +241,7 @@ def test_a_server_that_breaks_off_is_noticed(run, serve):
 
 
 def test_a_server_that_is_not_there(run):
-    with socket.create_server(("127.0.0.1", 0)) as gone:
-        port = gone.getsockname()[1]
+    port = net.own_port()
     done = run("one.test,127.0.0.1", *python(
         "try:\n    print(socket.create_connection(('one.test', int(sys.argv[1]))).recv(10))\n"
         "except OSError as e:\n    print(type(e).__name__)", port))

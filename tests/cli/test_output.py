@@ -6,6 +6,7 @@ import concurrent.futures
 import hashlib
 import json
 import os
+import select
 import selectors
 import subprocess
 
@@ -125,7 +126,10 @@ def test_our_own_words_begin_on_a_line_of_their_own(place, kind, code):
     if kind == "file":
         text = (place.cwd / "log").read_bytes()
     else:
-        text = os.read(reader, 10000).replace(b"\r", b"")
+        text = b""
+        # What was written to a terminal may come in pieces.
+        while not text.endswith(b")\n") and select.select([reader], [], [], 30)[0]:
+            text += os.read(reader, 10000).replace(b"\r", b"")
     os.close(reader)
     os.close(writer)
     said = b"out\n" if "out" in code else b""

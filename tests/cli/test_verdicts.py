@@ -120,9 +120,9 @@ def test_a_file_longer_than_the_disk_is_xfsz_even_with_room_left():
 PRECEDENCE = {
     "memory of a child, parent ends well": (CHILD_EATS, {"memory": "64m"}, "ok", ["oom_kill"]),
     "refused forks, parent ends well": (FORK_OUT, {"pids": 8}, "ok", ["pids_max"]),
-    "timeout before memory": (CHILD_EATS + "time.sleep(1000)", {"memory": "64m", "timeout": 2},
+    "timeout before memory": (CHILD_EATS + "time.sleep(1000)", {"memory": "64m", "timeout": 4},
                               "timeout", ["oom_kill"]),
-    "timeout before pids": (FORK_OUT + "time.sleep(1000)", {"pids": 8, "timeout": 1}, "timeout",
+    "timeout before pids": (FORK_OUT + "time.sleep(1000)", {"pids": 8, "timeout": 3}, "timeout",
                             ["pids_max"]),
     "cpu before pids": (FORK_OUT + "while True: pass", {"pids": 8, "cpu_time": 0.5}, "cpu",
                         ["pids_max"]),
