@@ -14,6 +14,7 @@ from pathlib import Path
 from lib import place as places
 
 PATIENCE = 120
+SMALL_PIPE = 4096
 
 # How prompts begin: the roles.
 PLANS = "You plan"
@@ -339,6 +340,8 @@ class Agent:
         return [str(places.binary()), *command.split(), *(self.model if is_new else []), *words]
 
     def start(self, *words, command="run", before=(), **popen):
+        """A task that does not run far ahead of whoever reads its events."""
+        popen.setdefault("pipesize", SMALL_PIPE)
         popen.setdefault("env", self.env)
         popen.setdefault("cwd", self.place.cwd)
         popen.setdefault("stdin", subprocess.DEVNULL)
@@ -346,7 +349,7 @@ class Agent:
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, **popen)
 
     def call(self, *words, code=None, **how):
-        process = self.start(*words, **how)
+        process = self.start(*words, pipesize=-1, **how)
         try:
             out, err = process.communicate(timeout=PATIENCE)
         except subprocess.TimeoutExpired:

@@ -116,7 +116,8 @@ ONE = "import pytest\nfrom target import double\n\n@pytest.mark.normal\ndef test
     ("import os\ndef double(value):\n    os._exit(0)\n", "failed", "crash", "tampered"),
 ])
 def test_ends_that_are_not_its_own(place, code, result, diagnosis, outcome):
-    report = judge_library(code, ONE, limits={"memory_bytes": 128 << 20, "wall_ms": 1500})
+    wall_ms = 1500 if result == "timeout" else 20000
+    report = judge_library(code, ONE, limits={"memory_bytes": 128 << 20, "wall_ms": wall_ms})
     assert (results(report)["test_it.py::test_it"], report["diagnosis"], report["outcome"]) == (
         result, diagnosis, outcome), report
 

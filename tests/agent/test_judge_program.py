@@ -58,7 +58,7 @@ def test_a_missing_file_is_the_interface(place):
     ("raise ValueError('odd')\n", "failed", "crash"),
 ])
 def test_ends_that_are_not_its_own(place, code, result, diagnosis):
-    slow = {**TWO, "timeout": 1}
+    slow = {**TWO, "timeout": 1 if result == "timeout" else 20}
     report = judge_program(code, [slow], limits={"memory_bytes": 128 << 20})
     assert results(report) == {"two": result}
     assert report["diagnosis"] == diagnosis, report
@@ -66,7 +66,7 @@ def test_ends_that_are_not_its_own(place, code, result, diagnosis):
 
 def test_a_slow_case_leaves_the_others_alone(place):
     code = "import sys, time\nn = int(sys.stdin.read())\ntime.sleep(60 if n == 1 else 0)\nprint(n)\n"
-    cases = [case(f"n{n}", {"stdout": str(n)}, stdin=str(n), timeout=1) for n in range(4)]
+    cases = [case(f"n{n}", {"stdout": str(n)}, stdin=str(n), timeout=1 if n == 1 else 20) for n in range(4)]
     report = judge_program(code, cases)
     assert results(report) == {"n0": "passed", "n1": "timeout", "n2": "passed", "n3": "passed"}
     assert [row["id"] for row in report["tests"]] == ["n0", "n1", "n2", "n3"]
@@ -336,7 +336,8 @@ def test_one_start(place):
     ("__import__('no_such_module')\n", "missing module", 1),
 ])
 def test_one_start_that_fails(place, code, diagnosis, exit_code):
-    answer = drive(program_contract(), {"main.py": code}, "try", limits={"wall_ms": 1000})["try"]
+    wall_ms = 1000 if diagnosis == "timeout" else 20000
+    answer = drive(program_contract(), {"main.py": code}, "try", limits={"wall_ms": wall_ms})["try"]
     assert (answer["diagnosis"], answer["exit_code"]) == (diagnosis, exit_code), answer
     assert answer["summary"] and answer["timed_out"] is (diagnosis == "timeout")
     if exit_code == 3:

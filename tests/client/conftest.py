@@ -85,4 +85,4 @@ def backend(engine, desk, monkeypatch):
     monkeypatch.setenv("GLOVEBOX_IMAGE", IMAGE)
     monkeypatch.setenv("DOCKER_HOST", engine.host)
     yield Backend("docker", lambda: not engine.containers())
-    assert host.until(lambda: not engine.containers(), 5), engine.containers()
+    assert host.until(lambda: not engine.containers(), 30), engine.containers()

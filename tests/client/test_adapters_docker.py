@@ -28,4 +28,4 @@ def checked(python_engine, langgraph_bin, autogen_bin):
 def test_check(name, checked, python_engine):
     told = checked[name.split("_")[0]]
     assert told[name] is None, told[name]
-    assert host.until(lambda: not python_engine.containers(), within=10)
+    assert host.until(lambda: not python_engine.containers(), 30)

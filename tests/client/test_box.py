@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """glovebox.Box: boxes that live on."""
 import asyncio
-import socket
 import urllib.request
 
 import glovebox
 import pytest
 from glovebox import aio
 from lib import host, pace
+from lib.net import own_port
 
 FOREVER = "import os, time\nos.write(1, b'begun\\n')\ntime.sleep(600)"
 OTHERS = "import os\nprint([pid for pid in os.listdir('/proc') if pid.isdigit()" \
@@ -96,9 +96,7 @@ def test_asyncio_runs_several_at_once_and_cancels_them():
 
 def test_a_box_has_the_network_and_the_ports_that_it_is_given(desk):
     serve = "import http.server as h\nh.test(h.SimpleHTTPRequestHandler, port=8000)"
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = own_port()
     with glovebox.Box.create(net="a.test:80", ports=[f"127.0.0.1:{port}:8000"], ttl=120) as box:
         assert box.run("print(1)").receipt.walls["net"] in ("transparent", "proxy")
         with box.stream(serve) as stream:

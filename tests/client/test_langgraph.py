@@ -5,7 +5,6 @@ import http.client
 import json
 import os
 import signal
-import socket
 import subprocess
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import pytest
 import scripts
 from lib import host
 from lib import place as places
+from lib.net import own_port
 
 CLIENT = places.ROOT / "clients/python"
 CHECKS = Path(__file__).with_name("langgraph_checks.py")
@@ -39,12 +39,6 @@ def test_check(name, checked):
 
 
 # ---- langgraph dev -------------------------------------------------------------------------------
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
 
 class Served:
     def __init__(self, port):
@@ -74,7 +68,7 @@ def serving(langgraph_bin, desk, rules):
     (folder / "langgraph.json").write_text((CLIENT / "langgraph.json").read_text())
     (folder / "pyproject.toml").write_text((CLIENT / "pyproject.toml").read_text())
     (folder / "src").symlink_to(CLIENT / "src")
-    port = free_port()
+    port = own_port()
     log = desk.base / "server.log"
     with open(log, "wb") as said:
         server = subprocess.Popen(

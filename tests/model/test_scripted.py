@@ -216,7 +216,7 @@ def test_a_server_that_asks_for_patience_gets_it(status, document, why):
 def test_a_limit_that_is_used_up_is_waited_for(provider, prefix, reset):
     """Without Retry-After: until it is full again; one that has something left says nothing."""
     def refused(visit):
-        then = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 2))
+        then = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 3))
         refuse(429, {"error": {"message": "slow down"}}, f"{prefix.format('remaining')}: 0",
                f"{prefix.format('reset')}: {reset or then}", "x-ratelimit-remaining-tokens: 9",
                "x-ratelimit-reset-tokens: 50s")(visit)
@@ -231,7 +231,8 @@ def test_a_limit_that_is_used_up_is_waited_for(provider, prefix, reset):
         talk = ask(url, name="any", provider=provider, key="k-0123456789")
     assert talk.answer["text"] == "hello" and talk.answer["requests"] == 2
     (again,) = talk.of("again")
-    assert 1000 <= again["wait_ms"] <= 2000, again
+    # Such a date has whole seconds, and is read a little later than it was written.
+    assert 1000 <= again["wait_ms"] <= 3000, again
 
 
 @pytest.mark.parametrize("break_off", [
