@@ -94,7 +94,7 @@ def shared_engine():
 def docker(shared_engine):
     """The worker's engine; a test leaves no container on it."""
     yield shared_engine
-    assert host.until(shared_engine.is_clean, within=5), (
+    assert host.until(shared_engine.is_clean, within=30), (
         shared_engine.containers(), [str(process) for process in shared_engine.processes()])
 
 

@@ -45,7 +45,7 @@ def run_program(docker, place):
     build = Path(os.environ.get("GLOVEBOX_BUILD", places.binary().parent))
     first = docker.run("true")
     assert first.exit_code == 0, first
-    assert host.until(docker.is_clean, within=10), docker.containers()
+    assert host.until(docker.is_clean, within=30), docker.containers()
 
     def run(name):
         environment = {

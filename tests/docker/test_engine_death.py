@@ -40,11 +40,11 @@ def come_back(docker, is_waited_for):
 
     again = docker.run("echo again")
     assert again.stdout == "again\n", again
-    assert host.until(lambda: not [c for c in labelled(docker) if c["State"] != "dead"], within=10), \
+    assert host.until(lambda: not [c for c in labelled(docker) if c["State"] != "dead"], within=30), \
         [(c["State"], c["Status"], c["Labels"]) for c in labelled(docker)] + docker.processes()
     # One that the engine failed to remove it calls dead; whoever sweeps next takes it.
     environment = {**docker.environment, "GLOVEBOX_BACKEND": "docker"}
-    assert host.until(lambda: kept.call("prune", host_env=environment) and not labelled(docker), within=10)
+    assert host.until(lambda: kept.call("prune", host_env=environment) and not labelled(docker), within=30)
 
 
 @contextlib.contextmanager
@@ -81,6 +81,6 @@ def one_round(docker, is_waited_for):
 
 def test_L14_a_killed_engine_is_an_error_and_nothing_is_left_when_it_is_back(own_engine):
     assert own_engine.run("true").exit_code == 0
-    assert host.until(own_engine.is_clean, within=10)
+    assert host.until(own_engine.is_clean, within=30)
     for i in range(ROUNDS):
         one_round(own_engine, is_waited_for=i % 2 == 0)

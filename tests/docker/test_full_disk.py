@@ -55,7 +55,7 @@ def small(small_engine, make_docker):
     engine, shop = small_engine
     docker = make_docker(engine)
     assert docker.run("true").exit_code == 0
-    assert host.until(docker.is_clean, within=10), docker.containers()
+    assert host.until(docker.is_clean, within=30), docker.containers()
     return Small(docker, shop)
 
 
@@ -81,7 +81,7 @@ def assert_told(done):
 def test_L07_a_run_on_a_full_engine(small):
     with small.full():
         assert_told(small.docker.run("true"))
-    assert host.until(small.is_clean, within=5), small.docker.containers()
+    assert host.until(small.is_clean, within=30), small.docker.containers()
     assert small.docker.run("true").exit_code == 0
 
 
@@ -89,7 +89,7 @@ def test_L07_a_box_on_a_full_engine(small):
     words = ("box", "create", "--backend", "docker", "--image", small.docker.image)
     with small.full():
         assert_told(small.words(*words))
-    assert host.until(small.is_clean, within=10), (small.docker.containers(), kept.directories())
+    assert host.until(small.is_clean, within=30), (small.docker.containers(), kept.directories())
     made = small.words(*words)
     assert made.returncode == 0, made
     assert small.words("box", "rm", made.out.decode().strip()).returncode == 0
@@ -101,7 +101,7 @@ def test_L07_a_build_on_a_full_engine(small, place):
     with small.full():
         assert_told(small.words(*words))
         assert small.tags() == before
-    assert host.until(small.is_clean, within=5), small.docker.containers()
+    assert host.until(small.is_clean, within=30), small.docker.containers()
     made = small.words(*words)
     assert made.returncode == 0 and small.tags() == before | {BUILT}, made
     assert small.words("image", "rm", BUILT).returncode == 0

@@ -11,8 +11,9 @@ import pytest
 from lib import box, host, kept, pace, place as places, screen
 
 MOMENTS = pace.count(check=2, proof=100)
-# Nobody tells the glove that its keeper was killed: the engine ends its standard input.
-GONE_WITHIN = 20
+# Nobody tells the glove that its keeper was killed: the engine ends its standard input, or no beat comes for ten
+# seconds; and the machine is shared.
+GONE_WITHIN = 60
 
 
 @pytest.fixture
@@ -81,9 +82,9 @@ def test_L14_a_container_that_is_stopped_behind_its_back_is_the_end_of_the_box(d
 
 
 def test_after_its_time_a_container_is_gone(docker, create):
-    name = create("--ttl", "1s")
+    name = create("--ttl", "5s")
     [item] = docker.containers()
-    assert host.until(lambda: not docker.containers(), pace.within(5)), item
+    assert host.until(lambda: not docker.containers(), 5 + pace.within(5)), item
     assert kept.no_keeper()
     assert_forgotten(docker, name)
 

@@ -87,8 +87,9 @@ def test_the_proxy_is_there_too(run, serve, way):
     if way == "HTTP":
         script = f"http_proxy=http://{PROXY} wget -q -O - http://{at}/"
     else:
-        script = (f"{{ printf 'CONNECT {at} HTTP/1.0\\r\\n\\r\\nGET / HTTP/1.0\\r\\n\\r\\n'; sleep 1; }} | "
-                  f"nc {PROXY.replace(':', ' ')} | tail -n 1")
+        # Its input does not end, so that the end of the answer is the end of it.
+        script = (f"mkfifo say; exec 3<>say; printf 'CONNECT {at} HTTP/1.0\\r\\n\\r\\nGET / HTTP/1.0\\r\\n\\r\\n' >&3; "
+                  f"nc {PROXY.replace(':', ' ')} <say | tail -n 1")
     done = run("one.test,127.0.0.1", script)
     assert done.stdout == "a page\n", done
 

@@ -51,7 +51,7 @@ def layers(docker):
         return {name for name in docker.volumes() if name.startswith("glovebox-layer-")}
     before = found()
     yield lambda: found() - before
-    assert host.until(docker.is_clean, within=5)
+    assert host.until(docker.is_clean, within=30)
     for name in found() - before:
         docker.engine.ask("DELETE", f"/volumes/{name}")
     assert found() == before
@@ -102,7 +102,7 @@ def test_pip_in_the_program_answers_at_once(run, index, name, code, words):
 def test_a_failure_is_an_error_with_its_name(run, docker, layers):
     done = run("print('never')", "nothing-such")
     assert done.returncode == 125 and done.document["install"]["failure"] == "no_such_package", done
-    assert not layers() and host.until(docker.is_clean, within=5)
+    assert not layers() and host.until(docker.is_clean, within=30)
 
 
 def test_an_image_without_pip_is_told(run, index, docker):
@@ -124,7 +124,7 @@ def test_a_volume_that_was_removed_is_filled_again(run, index, docker, layers):
     index.add("alpha")
     assert run("import alpha", "alpha").returncode == 0
     volume = max(layers(), key=len)
-    assert host.until(docker.is_clean, within=5)
+    assert host.until(docker.is_clean, within=30)
     docker.engine.ask("DELETE", f"/volumes/{volume}")
     done = run("import alpha\nprint(alpha.NAME)", "alpha")
     assert (done.stdout, done.document["install"]["cached"]) == ("alpha\n", True), done
@@ -133,7 +133,7 @@ def test_a_volume_that_was_removed_is_filled_again(run, index, docker, layers):
 def test_prune_removes_what_no_container_has(run, index, docker, layers):
     index.add("alpha")
     assert run("import alpha", "alpha").returncode == 0 and layers()
-    assert host.until(docker.is_clean, within=5)
+    assert host.until(docker.is_clean, within=30)
     done = kept.call("prune", host_env={**docker.environment, "GLOVEBOX_BACKEND": "docker"})
     assert done.returncode == 0, done
     assert not layers()
@@ -246,7 +246,7 @@ def test_layers_that_an_engine_can_say_nothing_of_are_left_alone(run, index, doc
         done = run("import alpha", "alpha", env=env)
     assert done.returncode == 125 and "the disk is busy" in done.document["error"]["message"], done
     assert script.has_made and volumes and layers() == volumes
-    assert host.until(docker.is_clean, within=5), docker.containers()
+    assert host.until(docker.is_clean, within=30), docker.containers()
 
 
 def test_a_container_whose_layer_is_gone_is_removed_at_the_end_where_it_could_not_be_at_once(
@@ -258,7 +258,7 @@ def test_a_container_whose_layer_is_gone_is_removed_at_the_end_where_it_could_no
         done = run("import alpha", "alpha", env=env)
     assert script.counts == [1, 1]
     assert done.returncode == 125 and "the disk is busy" in done.document["error"]["message"], done
-    assert host.until(docker.is_clean, within=5), docker.containers()
+    assert host.until(docker.is_clean, within=30), docker.containers()
     assert layers() == volumes, "nothing was said to be empty that could be removed"
 
 
@@ -308,7 +308,7 @@ def test_a_Ctrl_C_is_heard_again_after_a_layer_had_to_be_made_anew(run, index, d
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=pace.within(10))
         assert process.returncode == 130 and script.counts[0] == 1, process.returncode
-    assert host.until(docker.is_clean, within=5), docker.containers()
+    assert host.until(docker.is_clean, within=30), docker.containers()
 
 
 def test_a_name_that_moves_to_another_image_meanwhile_changes_nothing(run, index, docker, image):

@@ -13,6 +13,10 @@ import pytest
 from lib import box, engines, host, place
 
 
+# The groups of every Podman have one name: there is one at a time on a machine.
+pytestmark = pytest.mark.xdist_group("podman")
+
+
 @pytest.fixture(scope="module")
 def running():
     with engines.podman() as engine:
@@ -23,7 +27,7 @@ def running():
 def podman(running, make_docker):
     made = make_docker(running)
     yield made
-    assert host.until(made.is_clean, within=5), made.containers()
+    assert host.until(made.is_clean, within=30), made.containers()
 
 
 def say(podman, *options, environment=None):

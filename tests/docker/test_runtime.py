@@ -53,4 +53,4 @@ def test_a_box_that_gvisor_cannot_have_is_refused_by_its_wall(gvisor):
     """The glove starts there; a kernel without Landlock is told, and nothing is left of the container."""
     done = run(gvisor, "runsc")
     assert done.returncode == 125 and b"the wall 'landlock' cannot be built" in done.err, done
-    assert host.until(gvisor.is_clean, within=10), gvisor.containers()
+    assert host.until(gvisor.is_clean, within=30), gvisor.containers()

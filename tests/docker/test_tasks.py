@@ -61,7 +61,7 @@ def test_the_last_run_is_in_the_users_container_and_tests_are_not(run, docker, p
         assert run(first, "--user", "ada", "note it")["answer"] == "first"
         document = run(notes, "--user", "ada", "what was noted?")
         assert (document["answer"], document["user"]) == ("x", "ada")
-        assert len(docker.containers()) == 1
+        assert host.until(lambda: len(docker.containers()) == 1, within=30), docker.containers()
         run(notes, "--user", "bob", "--max-attempts", "1", "--max-steps", "1", "what was noted?", code=1)
     finally:
         desk = scripts.Desk(place, notes)
@@ -77,7 +77,7 @@ def layers(docker):
         return {name for name in docker.volumes() if name.startswith("glovebox-layer-")}
     before = found()
     yield
-    assert host.until(docker.is_clean, within=5)
+    assert host.until(docker.is_clean, within=30)
     for name in found() - before:
         docker.engine.ask("DELETE", f"/volumes/{name}")
 

@@ -24,8 +24,8 @@ INSTANCE = "io.glovebox.instance"
 OWNER = "io.glovebox.owner"
 BOX = "io.glovebox.box"
 DEAD = "4194305-1"  # no process has a number above 2^22
-# What a link without its client's signs of life may take, and the removal.
-GONE_WITHIN = 20
+# What a link without its client's signs of life may take, ten seconds, and the removal, on a machine that is shared.
+GONE_WITHIN = 60
 
 
 def test_L15_a_killed_client_leaves_no_container(docker):
@@ -43,7 +43,7 @@ def test_L15_a_killed_client_leaves_no_container(docker):
     assert host.until(lambda: not [item for item in docker.containers()
                                    if item["State"] != "created"], within=GONE_WITHIN)
     assert docker.run("true").exit_code == 0
-    assert host.until(docker.is_clean, within=5), docker.containers()
+    assert host.until(docker.is_clean, within=30), docker.containers()
     # Podman removes what has ended a moment later, and what it held is the next one's to sweep.
     assert not docker.is_podman or docker.run("true").exit_code == 0
     assert len(docker.volumes()) == 2, docker.volumes()
@@ -161,6 +161,7 @@ def leave_some(make):
 def test_the_next_run_sweeps_what_is_dead_and_of_this_instance(docker, leftovers):
     stay = leave_some(leftovers)
     assert docker.run("true").exit_code == 0
+    assert host.until(lambda: names_left(docker) <= stay, within=30), names_left(docker)
     assert names_left(docker) == stay
 
 
@@ -193,9 +194,13 @@ def test_stats_of_a_live_container_are_true(docker):
         done = kept.sh(name, "head -c 20000000 /dev/zero > big; sleep 1000 & sleep 1000 & i=0;"
                              " while [ $i -lt 20000 ]; do i=$((i + 1)); done")
         assert done.exit_code == 0, done
+        def grown():
+            """The kernel gathers this counter from its processors now and then."""
+            return kept.call("stats", name, "--json").document["files_bytes"] - before["files_bytes"]
+
+        assert host.until(lambda: grown() >= 20000000, within=30), grown()
         after = kept.call("stats", name, "--json").document
         assert before["processes"] == after["processes"] == 1  # the glove
-        assert after["files_bytes"] - before["files_bytes"] >= 20000000
         assert after["memory_peak_bytes"] >= after["memory_bytes"] >= 20000000
         assert after["cpu_ms"] > before["cpu_ms"]
 
@@ -231,15 +236,15 @@ def test_many_at_once_are_all_right(docker):
         for i, process in enumerate(processes):
             out, err = process.communicate(timeout=120)
             assert (out, process.returncode) == (f"{batch + i}\n".encode(), batch + i), err
-    assert host.until(docker.is_clean, within=5)
+    assert host.until(docker.is_clean, within=30)
     assert len(docker.volumes()) == 2
 
 
 def has_stopped(pid):
     """Every thread of it: they stop one after another."""
-    states = [Path(f"/proc/{pid}/task/{task}/stat").read_text().rpartition(")")[2].split()[0]
+    states = [host.read(f"/proc/{pid}/task/{task}/stat").rpartition(")")[2].split()[:1]
               for task in os.listdir(f"/proc/{pid}/task")]
-    return set(states) == {"T"}
+    return all(state == ["T"] for state in states)
 
 
 @contextlib.contextmanager
@@ -248,7 +253,7 @@ def hung(docker):
     process = docker.engine.daemon()
     os.kill(process.pid, signal.SIGSTOP)
     try:
-        assert host.until(lambda: has_stopped(process.pid), within=10)
+        assert host.until(lambda: has_stopped(process.pid), within=30)
         yield
     finally:
         os.kill(process.pid, signal.SIGCONT)

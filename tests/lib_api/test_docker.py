@@ -103,4 +103,4 @@ def test_boxes_of_the_library_can_be_containers(program, place):
         assert done.stdout.splitlines() == [
             "receipt", "ok in a container", "ok word", "5 word", "survivors 0", "ok kept", "survivors 0",
             "1 glovebox image pull localhost/none:1"], done
-        assert host.until(lambda: engine.containers() == [], within=10)
+        assert host.until(lambda: engine.containers() == [], within=30)

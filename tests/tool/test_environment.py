@@ -11,7 +11,7 @@ import threading
 
 import pytest
 
-from lib import host, pace
+from lib import host, net, pace
 
 
 def test_an_environment_is_found_by_the_next_call(tools):
@@ -232,7 +232,7 @@ def test_a_dead_keeper_is_an_unknown_environment(tools):
         glove = next(process for process in below if process.depth > 1)
         keeper = glove.ppid
         os.kill(keeper, signal.SIGKILL)
-        assert host.until(lambda: not glove.is_alive() and not tools.boxes(), within=10)
+        assert host.until(lambda: not glove.is_alive() and not tools.boxes(), within=pace.within(2))
         error = tools.fails("execute_code_block", container_id=made.container_id, filename="a.sh",
                             code_content="echo")
         assert "no environment" in error
@@ -253,7 +253,7 @@ def test_a_signal_ends_the_run_and_tells_what_there_is(tools):
         answer = json.loads(out)
         assert (running.returncode, err) == (1, b"")
         assert answer["log"]["stdout"] == "so far\n" and "ended" in answer["error"]
-        assert host.until(lambda: not sleeper(), within=10)
+        assert host.until(lambda: not sleeper(), within=pace.within(2))
         assert tools.run(made, "b.sh", "echo alive")["stdout"] == "alive\n"
 
 
@@ -267,7 +267,7 @@ def test_kill_9_of_the_caller_ends_its_run_only(tools):
         assert host.until(sleeper, within=30)
         running.kill()
         running.wait()
-        assert host.until(lambda: not sleeper(), within=10)
+        assert host.until(lambda: not sleeper(), within=pace.within(2))
         assert tools.run(made, "b.sh", "echo alive")["stdout"] == "alive\n"
 
 
@@ -294,11 +294,6 @@ with socket.create_server(("127.0.0.1", 3000)) as s:
 """
 
 
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as s:
-        return s.getsockname()[1]
-
-
 def ask_until_answered(port):
     """Until the server listens a connection is reset."""
     while True:
@@ -307,12 +302,12 @@ def ask_until_answered(port):
                 s.sendall(b"hello")
                 if answer := s.recv(100):
                     return answer
-        except ConnectionResetError:
+        except (ConnectionResetError, BrokenPipeError):
             continue
 
 
 def test_ports_lead_into_a_native_environment(tools):
-    port = free_port()
+    port = net.own_port()
     with tools.made(port_bindings={"3000": str(port)}) as made:
         log = {}
         thread = threading.Thread(target=lambda: log.update(tools.run(made, "s.py", ONE_REQUEST)))

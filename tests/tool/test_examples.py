@@ -35,7 +35,7 @@ def example(tools, engine):
                  "GLOVEBOX_BACKEND": "docker", "GLOVEBOX": str(places.binary())})
 
     yield run
-    assert host.until(lambda: engine.containers() == [], within=10)
+    assert host.until(lambda: engine.containers() == [], within=30)
     assert tools.boxes() == [] and tools.leftovers() == []
     assert not any(tag.startswith("agent-env") for image in engine.get("/images/json")
                    for tag in image["RepoTags"] or [])

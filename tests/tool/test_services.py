@@ -21,7 +21,7 @@ def service(tools, engine):
     yield tools
     for image in tools.do("list_agent_images").get("images", []):
         tools.call("delete_image", image=image["id"], force=True)
-    assert host.until(lambda: engine.containers() == [], within=10)
+    assert host.until(lambda: engine.containers() == [], within=30)
 
 
 def built(service, forget, dockerfile, tag="server"):
@@ -54,7 +54,7 @@ def test_the_images_own_command_is_reached_on_a_port_of_the_host(service, forget
         assert [(port["IP"], port["PublicPort"]) for port in ports] == [("127.0.0.1", int(PORT))]
         log = image_log(service, made)
         assert (log["running"], log["exit_code"], log["verdict"]) == (True, -1, "running")
-        assert log["stdout"] == "request yes\n/srv/www\n1000\n"
+        assert host.until(lambda: image_log(service, made)["stdout"] == "request yes\n/srv/www\n1000\n", within=30), log
         # Other runs beside it, and neither ends the other.
         run = service.run(made, "a.sh", "wget -q -O - http://127.0.0.1:3000/; pwd")
         assert run["stdout"] == "served\n/workspace\n"
