@@ -14,7 +14,9 @@ from pathlib import Path
 from lib import place as places
 
 PATIENCE = 120
-SMALL_PIPE = 4096
+# Of a task that does not run far ahead of whoever reads its events: what is told behind most of them is longer
+# than what a small pipe takes, and nothing is read before it is asked for.
+PACED = {"pipesize": 4096, "bufsize": 0}
 
 # How prompts begin: the roles.
 PLANS = "You plan"
@@ -340,8 +342,6 @@ class Agent:
         return [str(places.binary()), *command.split(), *(self.model if is_new else []), *words]
 
     def start(self, *words, command="run", before=(), **popen):
-        """A task that does not run far ahead of whoever reads its events."""
-        popen.setdefault("pipesize", SMALL_PIPE)
         popen.setdefault("env", self.env)
         popen.setdefault("cwd", self.place.cwd)
         popen.setdefault("stdin", subprocess.DEVNULL)
@@ -349,7 +349,7 @@ class Agent:
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, **popen)
 
     def call(self, *words, code=None, **how):
-        process = self.start(*words, pipesize=-1, **how)
+        process = self.start(*words, **how)
         try:
             out, err = process.communicate(timeout=PATIENCE)
         except subprocess.TimeoutExpired:

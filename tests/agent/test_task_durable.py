@@ -181,7 +181,7 @@ def test_what_was_done_is_not_asked_again(place):
         once = [request.system for request in server.seen]
         for kind, number in (("contract", 1), ("report", 1), ("answered", 3)):
             server.seen.clear()
-            process = agent.start("--jsonl", TASK)
+            process = agent.start("--jsonl", TASK, **task.PACED)
             events = []
             while len([e for e in events if e["event"] == kind]) < number:
                 events.append(json.loads(process.stdout.readline()))
@@ -200,7 +200,7 @@ def test_what_was_done_is_not_asked_again(place):
 def test_a_signal_stops_and_the_task_goes_on_later(place, number, kind):
     agent = Agent(place, TASKS["program"][0]())
     expected, _ = whole("program")
-    process = agent.start("--jsonl", TASK)
+    process = agent.start("--jsonl", TASK, **task.PACED)
     line = first = json.loads(process.stdout.readline())
     while line["event"] != kind:
         line = json.loads(process.stdout.readline())
@@ -213,7 +213,7 @@ def test_a_signal_stops_and_the_task_goes_on_later(place, number, kind):
 
 def stopped(agent, kind="tests"):
     """A task that was killed at its first event of a kind."""
-    process = agent.start("--jsonl", TASK)
+    process = agent.start("--jsonl", TASK, **task.PACED)
     line = first = json.loads(process.stdout.readline())
     while line["event"] != kind:
         line = json.loads(process.stdout.readline())

@@ -179,10 +179,11 @@ class Desk:
         return document
 
     def start(self, *words):
-        """A task that does not run far ahead of whoever reads its events."""
+        """A task that does not run far ahead of whoever reads its events: what is told then is longer
+        than what a small pipe takes, and nothing is read before it is asked for."""
         return subprocess.Popen(self.words("run", *words), stdin=subprocess.DEVNULL,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.env,
-                                cwd=self.place.cwd, pipesize=SMALL_PIPE)
+                                cwd=self.place.cwd, pipesize=SMALL_PIPE, bufsize=0)
 
     def runs(self):
         answer = self.call("runs list", "--json")

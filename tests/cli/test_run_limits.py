@@ -108,10 +108,10 @@ def test_an_answer_that_did_not_come_in_time_is_asked_for_again(place):
     desk = Desk(place, rules())
     expected = scripts.timeless(desk.document(TASK))
     desk.write([rule.replace("seed: 3", "seed: 3\n    delay: 100s") for rule in rules()])
-    first = desk.document("--max-time", "8s", TASK, code=1)
+    first = desk.document("--max-time", "20s", TASK, code=1)
     assert first["used_up"] == "time" and first["attempts"] == 3
     assert "--max-time" in refused(desk, first["id"])
-    assert "--max-time" in refused(desk, first["id"], "--max-time", "8s")
+    assert "--max-time" in refused(desk, first["id"], "--max-time", "20s")
     desk.write(rules())
     assert scripts.timeless(desk.document("--resume", first["id"], "--max-time", "30m")) == expected
 
