@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "image/name.h"
 
 /* Where the number of a key lies in struct limits; keys.def begins with the limits. */
 static const size_t limit_fields[] = {
@@ -293,6 +294,18 @@ static int check_dir(const struct settings *settings, enum key_id id, struct gb_
                    key_at(id)->env);
 }
 
+/* A name, or the id of an image; engines answer anything else as if they had failed. */
+static int check_image_name(const struct settings *settings, struct gb_err *err)
+{
+    struct image_name name;
+    size_t n_digits = strspn(settings->image, "0123456789abcdef");
+
+    if ((n_digits && !settings->image[n_digits]) ||
+        image_name_parse(settings->image, &name, err) == 0)
+        return 0;
+    return refuse(settings, KEY_IMAGE, err);
+}
+
 static int check_image(const struct settings *settings, struct gb_err *err)
 {
     if (settings->backend == BACKEND_DOCKER && strcmp(settings->image, BOX_IMAGE_HOST) == 0) {
@@ -308,7 +321,7 @@ static int check_image(const struct settings *settings, struct gb_err *err)
                       settings->image);
         return refuse(settings, KEY_IMAGE, err);
     }
-    return 0;
+    return settings->backend == BACKEND_DOCKER ? check_image_name(settings, err) : 0;
 }
 
 /* A settings file may name the engine's runtime for the boxes that are an engine's. */

@@ -98,6 +98,15 @@ static void note_exec_error(struct execution *x, struct run_step *step, const ch
     if (n > 0)
         (void)on_output(x, OUT_STDERR, line,
                         (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1);
+    /* What a language needs was not the caller's to name. */
+    if (error == ENOENT && x->request->language && !strchr(program, '/'))
+        run_result_add_note(
+            x->result,
+            box_shows_host(x->box)
+                ? "this machine has no %s for boxes: install it below /usr, or show "
+                  "a tree that has it with --toolchain"
+                : "the image has no %s: name one that has it with --image",
+            program);
 }
 
 /* Why the verdict is sandbox_error. */

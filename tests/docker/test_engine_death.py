@@ -67,7 +67,8 @@ def one_round(docker, is_waited_for):
         assert len(labelled(docker)) == 2
         kill_engine(docker)
         _, err = process.communicate(timeout=pace.within(10))
-        assert process.returncode == 125 and err.startswith(b"glovebox: "), (process.returncode, err)
+        assert process.returncode == 125 and err.startswith(b"glovebox: the box was lost"), (process.returncode, err)
+        assert b"the engine has ended" in err and b"remedy: " in err, err
         code, _ = living.end(pace.within(10))
         said = living.process.stderr.read()
         assert code == 125 and said.startswith(b"glovebox: "), (code, said)

@@ -109,6 +109,7 @@ def test_an_image_without_pip_is_told(run, index, docker):
     index.add("alpha")
     done = run("print('never')", "alpha", image=docker.image)
     assert done.returncode == 125 and done.document["install"]["failure"] == "no_installer", done
+    assert "name an image that has it" in done.document["error"]["remedy"], done
 
 
 def test_another_name_of_the_image_has_the_same_packages(run, index, docker, image):

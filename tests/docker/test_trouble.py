@@ -26,6 +26,7 @@ BOX = "io.glovebox.box"
 DEAD = "4194305-1"  # no process has a number above 2^22
 # What a link without its client's signs of life may take, ten seconds, and the removal, on a machine that is shared.
 GONE_WITHIN = 60
+NOWHERE = {"DOCKER_HOST": "unix:///nowhere/engine.sock"}
 
 
 def test_L15_a_killed_client_leaves_no_container(docker):
@@ -310,11 +311,28 @@ def test_L14_a_live_box_on_an_engine_that_hangs_ends_within_its_deadline(own_eng
     assert kept.listed() == []
 
 
+@pytest.mark.parametrize("image", ["Not A Name", "UPPER:1", "a//b", "-x", "a@sha256:12"])
+def test_what_is_no_name_of_an_image_is_refused_before_an_engine_is_asked(place, image):
+    done = box.run_words(box.command("true", language="sh", backend="docker", image=image, as_json=False),
+                         host_env=NOWHERE)
+    assert done.returncode == 2 and b"glovebox: --image: " in done.err and b"engine" not in done.err, done
+
+
+def test_an_id_is_the_name_of_an_image(docker):
+    found = docker.engine.get(f"/images/{docker.image}/json")["Id"]
+    for name in (found, found.removeprefix("sha256:"), found.removeprefix("sha256:")[:12]):
+        assert docker.run("echo up", image=name).stdout == "up\n", name
+
+
+def test_a_language_that_an_image_lacks_is_told_with_what_helps(docker):
+    done = box.run_words(box.command("print(1)", language="python", backend="docker", image=docker.image),
+                         host_env=docker.environment)
+    assert (done.returncode, done.stderr) == (127, "glovebox: python3: No such file or directory\n"), done
+    assert done.document["notes"] == ["the image has no python3: name one that has it with --image"], done
+
+
 def doctor(**host_env):
     return box.run_words([str(place.binary()), "doctor", "--json"], host_env=host_env).document
-
-
-NOWHERE = {"DOCKER_HOST": "unix:///nowhere/engine.sock"}
 
 
 def test_doctor_judges_the_backend_that_boxes_are_made_by(docker):

@@ -63,10 +63,16 @@ static int docker_ended(struct box *box, struct gb_err *err)
     char said[REFUSAL_MAX];
     size_t n = docker->attach ? attach_said(docker->attach, raw, sizeof(raw)) : 0;
     int fault = docker->attach ? attach_fault(docker->attach) : 0;
+    int r = 0;
 
     refusal_line(raw, n, said);
     if (is_askable(docker))
-        (void)asked(docker, container_inspect(docker->engine, docker->id, &state, &ignored));
+        r = asked(docker, container_inspect(docker->engine, docker->id, &state, &ignored));
+    if (r == -ECONNREFUSED || r == -ECONNRESET)
+        return gb_fail(
+            err, r, GB_BLAME_PEER,
+            "the engine has ended, or was started anew" GB_REMEDY
+            "see whether it runs (systemctl start docker, or podman.socket), and try again");
     if (docker->is_hung)
         return gb_fail(err, -ETIMEDOUT, GB_BLAME_PEER,
                        "the engine does not answer any more" GB_REMEDY
