@@ -186,6 +186,12 @@ int fd_set_nonblock(int fd)
     return 0;
 }
 
+void fd_widen(int fd, int bytes)
+{
+    if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof(bytes)) < 0)
+        (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+}
+
 int fd_sealed(const char *name, const void *data, size_t len)
 {
     cleanup_close int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);

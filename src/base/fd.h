@@ -36,6 +36,10 @@ ssize_t fd_recv(int sock, void *data, size_t len, int *fds, size_t *n_fds, int f
 
 int fd_set_nonblock(int fd);
 
+/* Room in a socket for so much that was sent and not read, so that neither end sleeps after every
+ * frame.  The system's own maximum holds for whoever may not set it aside: slower, nothing else. */
+void fd_widen(int fd, int bytes);
+
 /* This process may have so many descriptors open, as far as its hard limit goes. */
 void fd_allow(size_t n);
 

@@ -24,16 +24,6 @@
 /* How long the glove may leave what was sent to it unread, when descriptors have to follow. */
 #define SEND_MS 10000
 
-/* Room for what a wide channel may carry, so that neither end sleeps after every frame.  The
- * system's own maximum holds for whoever may not set it aside: slower, nothing else. */
-static void widen_socket(int fd)
-{
-    int size = WIRE_CREDIT_WIDE;
-
-    if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size)) < 0)
-        (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
-}
-
 int link_new(int fd, struct link **ret, struct gb_err *err)
 {
     cleanup_close int owned = fd;
@@ -47,7 +37,7 @@ int link_new(int fd, struct link **ret, struct gb_err *err)
         free(link);
         return gb_fail(err, r, GB_BLAME_HOST, "setting up a link");
     }
-    widen_socket(fd);
+    fd_widen(fd, WIRE_CREDIT_WIDE);
     link->fd = take_fd(&owned);
     link->next_seq = 1;
     link->next_channel = 2;

@@ -58,6 +58,10 @@ void link_channel_sink(struct link *link, uint32_t number, int pipe_fd);
 void link_channel_hold(struct link *link, uint32_t number);
 int link_channel_pay(struct link *link, uint32_t number, size_t len);
 
+/* More may be under way on such a channel, if few are so wide: by how much its owner can be behind
+ * from now on. */
+size_t link_channel_widen(struct link *link, uint32_t number);
+
 /* How many bytes the glove takes now on a sending channel, bounded also by the room in the queue.
  */
 size_t link_channel_room(const struct link *link, uint32_t number);

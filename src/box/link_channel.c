@@ -9,9 +9,6 @@
 
 #include "box/link_parts.h"
 
-/* The glove may be behind by this much before it is told; saves a frame for each frame. */
-#define CREDIT_BATCH (WIRE_CREDIT_START / 4)
-
 /* ---- channels ------------------------------------------------------------------------------- */
 
 /* Numbers are given in their order, and each has one place: no look-up searches. */
@@ -48,6 +45,7 @@ uint32_t link_channel_open(struct link *link, const struct channel_ops *ops, voi
         .user = user,
         .credit_in = WIRE_CREDIT_START,
         .credit_out = WIRE_CREDIT_START,
+        .window = WIRE_CREDIT_START,
     };
     link->next_channel += 2;
     link->n_channels++;
@@ -65,6 +63,8 @@ void link_channel_close(struct link *link, uint32_t number)
     /* The rest of a frame on its way is nobody's: neither the pipe's nor the next channel's. */
     if (link->passage.channel == channel)
         link->passage = (struct passage){ .drop = link->passage.left + link->passage.drop };
+    if (channel->window == WIRE_CREDIT_WIDE)
+        link->n_wides--;
     channel->number = 0;
     link->n_channels--;
 }
@@ -146,11 +146,13 @@ ssize_t link_channel_feed(struct link *link, uint32_t number, int socket_fd)
     return n;
 }
 
+/* The glove may be behind by a quarter of the window before it is told; saves a frame for each
+ * frame. */
 static int give_credit(struct link *link, struct channel *channel)
 {
     struct msg_credit credit = { .bytes = (uint32_t)channel->owed };
 
-    if (channel->owed < CREDIT_BATCH || channel->is_finished)
+    if (channel->owed < channel->window / 4 || channel->is_finished)
         return 0;
     channel->credit_in += channel->owed;
     channel->owed = 0;
@@ -167,6 +169,21 @@ int link_channel_pay(struct link *link, uint32_t number, size_t len)
         return 0;
     channel->owed += len;
     return give_credit(link, channel);
+}
+
+size_t link_channel_widen(struct link *link, uint32_t number)
+{
+    struct channel *channel = channel_of(link, number);
+
+    if (!channel)
+        return 0;
+    if (channel->window == WIRE_CREDIT_START && link->n_wides < WIDES_MAX &&
+        !channel->is_finished) {
+        channel->owed += WIRE_CREDIT_WIDE - WIRE_CREDIT_START;
+        channel->window = WIRE_CREDIT_WIDE;
+        link->n_wides++;
+    }
+    return channel->window;
 }
 
 /* A channel that its owner has closed may still have frames under way: they are dropped. */

@@ -20,6 +20,9 @@
 #define CHANNEL_PLACES 4096
 #define REQUESTS_MAX   32
 #define SIDES_MAX      2
+#define WIDES_MAX                                                                   \
+    8 /* channels with a wide window at a time: what peers are slow to take is held \
+       */
 
 struct channel {
     uint32_t number; /* 0: free */
@@ -30,6 +33,7 @@ struct channel {
     bool is_held;        /* its owner pays */
     uint64_t credit_in;  /* bytes that may still come */
     uint64_t owed;       /* taken, credit not yet given back */
+    uint32_t window;     /* WIRE_CREDIT_START or WIRE_CREDIT_WIDE: all that may be under way */
     uint64_t credit_out; /* bytes that may still go */
 };
 
@@ -60,6 +64,7 @@ struct link {
     bool has_hello;
     struct channel channels[CHANNEL_PLACES];
     size_t n_channels;
+    size_t n_wides; /* of the channels */
     struct request requests[REQUESTS_MAX];
     size_t n_sinks;
     struct passage passage;

@@ -16,6 +16,9 @@
 #define PIECES_IN_A_ROW 16
 #define PIECE_LARGE     16384
 
+/* Bytes to the peer after which a connection is one that carries much. */
+#define MUCH ((uint64_t)1 << 20)
+
 static void count(const struct tie *tie, size_t len)
 {
     if (tie->count)
@@ -79,10 +82,10 @@ static bool hold(struct tie *tie, const uint8_t *bytes, size_t len)
     if (len > TIES_HELD_MAX - *tie->held_in_all)
         return false;
     if (!tie->held)
-        tie->held = malloc(WIRE_CREDIT_START);
+        tie->held = malloc(tie->window);
     if (!tie->held)
         return false;
-    if (tie->held_at > 0) {
+    if (len > tie->window - tie->held_at - tie->held_len) {
         memmove(tie->held, tie->held + tie->held_at, tie->held_len);
         tie->held_at = 0;
     }
@@ -98,8 +101,12 @@ static void on_data(void *user, const uint8_t *bytes, size_t len)
     struct tie *tie = user;
     ssize_t n = 0;
 
-    if (tie->held_len == 0 && !tie->has_failed)
+    if (tie->held_len == 0 && !tie->has_failed) {
+        /* Nothing is held: there is no room yet that would be too small. */
+        if (tie->bytes_sent >= MUCH && tie->window < WIRE_CREDIT_WIDE)
+            tie->window = link_channel_widen(tie->link, tie->out);
         n = give(tie, bytes, len);
+    }
     tie->has_failed = tie->has_failed || n < 0 ||
                       ((size_t)n < len && !hold(tie, bytes + (size_t)n, len - (size_t)n));
 }
@@ -152,6 +159,7 @@ int tie_open(struct tie *tie, struct link *link, int fd)
     if (!tie->in || !tie->out)
         return -ENOBUFS;
     link_channel_hold(link, tie->out);
+    tie->window = WIRE_CREDIT_START;
     tie->fd = fd;
     return 0;
 }

@@ -6,8 +6,8 @@
  *    peer ◄── socket ── out (from the box)        what the peer does not take is held, and paid for
  *                                                 as it does
  *
- * Bytes held for a slow peer are bounded by the credit of one channel, and those of all ties of one
- * owner by TIES_HELD_MAX: whose would be more is cut off.
+ * Bytes held for a slow peer are bounded by the window of one channel, which is wide for a few that
+ * carry much, and those of all ties of one owner by TIES_HELD_MAX: whose would be more is cut off.
  */
 #pragma once
 
@@ -30,7 +30,8 @@ struct tie {
     uint32_t out; /* 0: ended */
     bool has_fin; /* the box has sent all */
     bool has_failed;
-    uint8_t *held; /* of the box's bytes, what the peer has not taken */
+    size_t window; /* of what comes from the box */
+    uint8_t *held; /* of the box's bytes, what the peer has not taken; room for the window */
     size_t held_at;
     size_t held_len;
     uint64_t bytes_sent; /* to the peer */

@@ -112,10 +112,12 @@ static void accept_one(struct keep *keep)
 {
     int fd = accept4(keep->listener_fd, NULL, NULL, SOCK_CLOEXEC);
 
-    if (fd >= 0)
+    if (fd >= 0) {
+        fd_widen(fd, WIRE_CREDIT_WIDE);
         keeper_welcome(&keep->keeper, fd);
-    else if (errno == EMFILE || errno == ENFILE)
+    } else if (errno == EMFILE || errno == ENFILE) {
         (void)poll(NULL, 0, FULL_PAUSE_MS); /* he waits; so does nobody else for longer */
+    }
 }
 
 /* ---- begin, serve, forget ------------------------------------------------------------------- */

@@ -21,20 +21,25 @@ static void ignore(void *user)
     (void)user;
 }
 
-/* The peer's socket takes less than what the box will send. */
-static void tied_up(struct tied *tied, size_t held)
+/* One more on a link.  The peer's socket takes less than what the box will send. */
+static void tie_up(struct tied *tied, struct link *link, size_t held)
 {
     int small = (int)PIECE;
     int pair[2];
 
-    evil_up(&tied->evil);
-    evil_greet(&tied->evil);
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
     assert_int_equal(setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof(small)), 0);
     tied->held = held;
     tied->peer = pair[1];
     tied->tie = (struct tie){ .held_in_all = &tied->held, .over = ignore };
-    assert_int_equal(tie_open(&tied->tie, tied->evil.link, pair[0]), 0);
+    assert_int_equal(tie_open(&tied->tie, link, pair[0]), 0);
+}
+
+static void tied_up(struct tied *tied, size_t held)
+{
+    evil_up(&tied->evil);
+    evil_greet(&tied->evil);
+    tie_up(tied, tied->evil.link, held);
 }
 
 static void tied_down(struct tied *tied)
@@ -102,11 +107,83 @@ static void a_connection_over_the_bound_of_all_is_cut_off(void **state)
     tied_down(&tied);
 }
 
+/* The box sends so much, and the peer takes all of it. */
+static void carry(struct evil *evil, struct tied *tied, size_t much)
+{
+    static const uint8_t piece[PIECE];
+    size_t taken = 0;
+
+    for (size_t sent = 0; sent < much; sent += sizeof(piece)) {
+        evil_data(evil, tied->tie.out, piece, sizeof(piece), false);
+        assert_true(evil_pump(evil) >= 0);
+        while (tied->tie.held_len > 0) {
+            taken += peer_takes(tied);
+            assert_int_equal(tie_serve(&tied->tie, POLLOUT), 0);
+        }
+    }
+    assert_int_equal(taken + peer_takes(tied), much);
+}
+
+static void more_is_under_way_where_much_is_carried(void **state)
+{
+    static const uint8_t piece[PIECE];
+    size_t sent = 0;
+    size_t taken = 0;
+    struct tied tied;
+
+    (void)state;
+    tied_up(&tied, 0);
+    assert_int_equal(tied.tie.window, WIRE_CREDIT_START);
+    carry(&tied.evil, &tied, WIRE_CREDIT_WIDE + WIRE_CREDIT_START);
+    assert_int_equal(tied.tie.window, WIRE_CREDIT_WIDE);
+    /* Nobody reads: what may come is held, the window and no more. */
+    for (; sent < 3 * (size_t)WIRE_CREDIT_START; sent += sizeof(piece)) {
+        evil_data(&tied.evil, tied.tie.out, piece, sizeof(piece), false);
+        assert_true(evil_pump(&tied.evil) >= 0);
+    }
+    assert_true(tied.held > 2 * WIRE_CREDIT_START && tied.held <= WIRE_CREDIT_WIDE);
+    while (taken < sent) {
+        taken += peer_takes(&tied);
+        assert_int_equal(tie_serve(&tied.tie, POLLOUT), 0);
+    }
+    assert_int_equal(tied.held, 0);
+    tied_down(&tied);
+}
+
+/* Eight at a time: a thousand that carry much hold what a thousand others do, and 6 MiB more. */
+static void few_windows_are_wide_at_a_time(void **state)
+{
+    static struct tied tied[12];
+    size_t much = WIRE_CREDIT_WIDE + WIRE_CREDIT_START;
+    size_t n_wide = 0;
+
+    (void)state;
+    tied_up(&tied[0], 0);
+    for (size_t i = 1; i < N_ELEMENTS(tied); i++)
+        tie_up(&tied[i], tied[0].evil.link, 0);
+    for (size_t i = 0; i < N_ELEMENTS(tied); i++) {
+        carry(&tied[0].evil, &tied[i], much);
+        n_wide += tied[i].tie.window == WIRE_CREDIT_WIDE;
+    }
+    assert_int_equal(n_wide, 8);
+    assert_int_equal(tied[11].tie.window, WIRE_CREDIT_START);
+    tie_close(&tied[1].tie);
+    carry(&tied[0].evil, &tied[11], PIECE); /* whose window is free now */
+    assert_int_equal(tied[11].tie.window, WIRE_CREDIT_WIDE);
+    for (size_t i = 1; i < N_ELEMENTS(tied); i++) {
+        tie_close(&tied[i].tie);
+        close(tied[i].peer);
+    }
+    tied_down(&tied[0]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_held_goes_on_and_its_memory_is_given_back),
         cmocka_unit_test(a_connection_over_the_bound_of_all_is_cut_off),
+        cmocka_unit_test(more_is_under_way_where_much_is_carried),
+        cmocka_unit_test(few_windows_are_wide_at_a_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -342,6 +342,7 @@ int spawn_begin(struct spawn *spawn, const struct buf *plan, int *ret_link_fd, s
         return gb_fail_sys(err, "making a socket");
     ours = pair[0];
     theirs = pair[1];
+    fd_widen(theirs, WIRE_CREDIT_WIDE);
     spawn->has_plan = true;
     r = send_plan(spawn, plan, (int[]){ theirs, spawn->slots_fd }, 2, err);
     if (r == 0)
