@@ -450,6 +450,16 @@ def test_a_file_system_that_cannot_be_limited_is_the_wall_disk(place):
         del os.environ["GLOVEBOX_INODES"]
 
 
+@pytest.mark.parametrize("call, number, wall", [
+    ("unshare", 1, "net"), ("unshare", 2, "cgroup_ns"),
+    ("mkdir", 1, "kill"), ("mkdir", 2, "memory"), ("mkdir", 3, "pids"), ("mkdir", 4, "cpu")])
+def test_what_is_made_while_the_box_has_its_first_process_names_its_wall(call, number, wall):
+    """The network and the groups of v1 are made at once, by two processes: one that fails ends both."""
+    inject = ["strace", "-f", "-o", "/dev/null", "-e", f"trace={call}", "-e",
+              f"inject={call}:error=ENOSPC:when={number}", str(places.binary())]
+    assert_refused(box.run_words([*inject, *START]), wall)
+
+
 # ---- what an ordinary user finds ----------------------------------------------------------------
 
 def test_without_newuidmap_the_remedy_is_its_package(ordinary_user, place):
