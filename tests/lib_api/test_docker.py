@@ -43,6 +43,8 @@ int main(int argc, char **argv)
     struct glovebox_request *request = NULL;
     struct glovebox_result *result = NULL;
     struct glovebox_box *box = NULL;
+    struct glovebox_log *log = NULL;
+    struct glovebox_log_piece piece = GLOVEBOX_LOG_PIECE_INIT;
     char id[GLOVEBOX_ID_SIZE];
     uint32_t survivors = 9;
     void *bytes = NULL;
@@ -73,6 +75,18 @@ int main(int argc, char **argv)
     (void)glovebox_box_close(box);
     must(glovebox_kept_remove(context, id, &survivors, &err));
     printf("survivors %u\n", survivors);
+    must(glovebox_user_attach(context, "ann", NULL, &box, &err));
+    code(request, "echo hers | tee -a diary");
+    must(glovebox_box_run(box, request, &result, &err));
+    tell(result);
+    (void)glovebox_box_close(box);
+    must(glovebox_user_find(context, "ann", id, &err));
+    must(glovebox_log_open(context, id, NULL, 0, &log, &err));
+    printf("%d ", glovebox_log_next(log, 0, &piece, &err));
+    fwrite(piece.bytes, 1, piece.len, stdout);
+    printf("%d\n", glovebox_log_next(log, 0, &piece, &err));
+    glovebox_log_close(log);
+    must(glovebox_user_remove(context, "ann", &survivors, &err));
     must(glovebox_context_set(context, "image", "localhost/none:1", &err));
     printf("%d ", glovebox_exec(context, request, &result, &err) < 0);
     puts(err.remedy);
@@ -102,5 +116,5 @@ def test_boxes_of_the_library_can_be_containers(program, place):
         assert done.returncode == 0, done
         assert done.stdout.splitlines() == [
             "receipt", "ok in a container", "ok word", "5 word", "survivors 0", "ok kept", "survivors 0",
-            "1 glovebox image pull localhost/none:1"], done
+            "ok hers", "1 hers", "2", "1 glovebox image pull localhost/none:1"], done
         assert host.until(lambda: engine.containers() == [], within=30)
