@@ -125,6 +125,11 @@ int layer_tree_take(const struct layer_tree_take *take, struct gb_err *err)
     int r = box_get(take->box, &spec, &take_ops, &taker, err);
 
     drop_fd(&taker.fd);
+    if (r == -EFBIG && !inner.code)
+        (void)gb_fail(&inner, r, GB_BLAME_HOST,
+                      "these packages have more than %d files, or more bytes than packages.disk "
+                      "allows" GB_REMEDY "ask for fewer packages at a time",
+                      LAYER_FILES_MAX);
     if (inner.code && err)
         *err = inner;
     return r < 0 && inner.code ? inner.code : r;

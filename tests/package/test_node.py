@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from lib import box
+from lib import box, pace
 
 SECRET = "tok-hunter2-planted"
 
@@ -87,6 +87,20 @@ def test_what_the_code_requires_is_found_beforehand(registry):
     registry.add("alpha")
     done = run("console.log(require('fs') && require('alpha'))", options=["--auto-packages"], env=registry.env())
     assert done.stdout == "alpha\n", done
+
+
+def test_a_tree_of_very_many_files_is_a_layer_as_any_other(registry):
+    """As frameworks bring them; the most that a layer may have is asked for in a proof, and one more."""
+    sizes = pace.count(check=[12_000], proof=[60_000, 200_001])
+    for size in sizes:
+        registry.add(f"many{size}", files={"index.js": "module.exports = require('fs').readdirSync(__dirname + '/d0').length\n",
+                                           **{f"d{i % 100}/{i}.js": "" for i in range(size)}})
+        done = run(f"console.log(require('many{size}'))", packages=[f"many{size}"], env=registry.env(), outer=400)
+        if size < 200_000:
+            assert done.stdout == f"{size // 100}\n", done
+        else:
+            assert done.returncode == 125 and "more than 200000 files" in done.error["message"], done
+            assert "fewer packages" in done.error["remedy"], done
 
 
 def test_left_pad_of_the_real_registry(real_index):

@@ -130,6 +130,33 @@ def test_names_and_versions_that_are_none_reach_no_requirements(index, cache, uv
     assert not any("gamma" in path for path in index.asked) and layers(cache) == []
 
 
+@pytest.fixture
+def uv_without_locks(uv):
+    """A uv that installs, and fails when it is asked for hashes; it says with which words that was."""
+    folder = Path(tempfile.mkdtemp(prefix="glovebox-test-", dir="/opt"))
+    try:
+        folder.chmod(0o755)
+        (folder / "bin").mkdir(mode=0o755)
+        (folder / "bin/uv").write_text('#!/bin/sh\nif [ "$2" = compile ]; then echo "asked with $*"; exit 3; fi >&2\n'
+                                       f'exec {uv[1]}/bin/uv "$@"\n')
+        (folder / "bin/uv").chmod(0o755)
+        yield ["--toolchain", str(folder), *uv]
+    finally:
+        shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize("login", [None, f"user:{SECRET}"])
+def test_without_the_hashes_of_what_was_installed_nothing_is(index, cache, uv_without_locks, login):
+    """Where credentials are in the box nothing may be built for them either."""
+    index.login = login
+    index.add("alpha")
+    done = run(USE, packages=["alpha"], options=uv_without_locks, env=index.env(login=login))
+    assert done.returncode == 125 and done.install["failure"] == "failed" and layers(cache) == [], done
+    assert "uv did not tell the hashes" in done.install["log"], done
+    asked = done.install["log"].partition("asked with pip compile ")[2].splitlines()[0]
+    assert ("--only-binary :all:" in asked) is (login is not None), asked
+
+
 def test_a_proxy_and_an_index_beside_it(index, cache, uv):
     index.login = f"user:{SECRET}"
     index.add("alpha", needs=["beta"])

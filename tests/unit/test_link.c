@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
+#include "box/link_parts.h"
 #include "evil_glove.h"
 
 /* Numbers that the table may use: see open_for_table(). */
@@ -825,6 +826,33 @@ static void what_is_sent_is_bounded_by_credit(void **state)
 }
 
 /* However much credit it gives, a glove that does not read bounds what is queued for it. */
+/* A part of it is on its way: it can be neither taken back nor left out. */
+static void half_a_frame_that_cannot_be_kept_loses_the_link(void **state)
+{
+    static const uint8_t bytes[WIRE_PAYLOAD_MAX];
+    int room = 2 * WIRE_PAYLOAD_MAX;
+    int small = 4096;
+    struct evil evil;
+    uint32_t channel;
+    int pair[2];
+
+    (void)state;
+    evil_up(&evil);
+    evil_greet(&evil);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+    assert_int_equal(setsockopt(pair[1], SOL_SOCKET, SO_SNDBUF, &room, sizeof(room)), 0);
+    assert_int_equal(send(pair[1], bytes, sizeof(bytes), MSG_DONTWAIT), sizeof(bytes));
+    assert_int_equal(setsockopt(evil.link->fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof(small)), 0);
+    channel = link_channel_open(evil.link, NULL, NULL);
+    evil.link->out.max = 0; /* as if nothing more could be allocated */
+    assert_int_equal(link_channel_feed(evil.link, channel, pair[0]), sizeof(bytes));
+    assert_true(link_is_lost(evil.link));
+    assert_non_null(strstr(evil.link->why, "no memory"));
+    close(pair[0]);
+    close(pair[1]);
+    evil_down(&evil);
+}
+
 static void what_is_queued_is_bounded_by_the_queue(void **state)
 {
     static const char bytes[WIRE_PAYLOAD_MAX];
@@ -968,6 +996,7 @@ int main(void)
         cmocka_unit_test(a_sink_without_a_reader_is_told_once_and_dropped),
         cmocka_unit_test(requests_and_channels_have_an_end),
         cmocka_unit_test(what_is_sent_is_bounded_by_credit),
+        cmocka_unit_test(half_a_frame_that_cannot_be_kept_loses_the_link),
         cmocka_unit_test(what_is_queued_is_bounded_by_the_queue),
         cmocka_unit_test(a_request_too_long_is_the_callers_fault),
         cmocka_unit_test(a_dead_glove_raises_no_signal),
