@@ -210,7 +210,7 @@ def test_C19_the_host_never_holds_a_descriptor_of_the_box(probe):
         living.send(b"go\n")
         living.expect(b"sent")
         # One that is open for a moment, to read a counter, is closed again; one of the box's would stay.
-        assert host.until(lambda: all(now <= was for now, was in zip(descriptors_of(living), before)), 30), before
+        assert host.until(lambda: all(held <= was for held, was in zip(descriptors_of(living), before)), 30), before
         assert living.end()[0] == 0
 
 
