@@ -156,8 +156,8 @@ static int open_with(const struct box_spec *wish, const struct kept_spec *wanted
 }
 
 /* What listens does so before there is a box: a port that cannot be had costs nothing. */
-int kept_open_ports(const struct box_spec *spec, const struct kept_spec *kept, struct port *ports,
-                    size_t n_ports, char ret_id[static ID_SIZE], struct gb_err *err)
+int kept_open(const struct box_spec *spec, const struct kept_spec *kept, struct port *ports,
+              size_t n_ports, char ret_id[static ID_SIZE], struct gb_err *err)
 {
     int r = 0;
 
@@ -170,10 +170,4 @@ int kept_open_ports(const struct box_spec *spec, const struct kept_spec *kept, s
     for (size_t i = 0; i < n_ports; i++)
         drop_fd(&ports[i].fd);
     return r;
-}
-
-int kept_open(const struct box_spec *spec, const struct kept_spec *kept,
-              char ret_id[static ID_SIZE], struct gb_err *err)
-{
-    return kept_open_ports(spec, kept, NULL, 0, ret_id, err);
 }

@@ -18,9 +18,6 @@ struct gb_err;
 struct kept_spec;
 struct port;
 
-int kept_open(const struct box_spec *spec, const struct kept_spec *kept,
-              char ret_id[static ID_SIZE], struct gb_err *err);
-
-/* The same with ports, whose texts in the record are made here. */
-int kept_open_ports(const struct box_spec *spec, const struct kept_spec *kept, struct port *ports,
-                    size_t n_ports, char ret_id[static ID_SIZE], struct gb_err *err);
+/* The texts of ports in the record are made here; ports is NULL where there are none. */
+int kept_open(const struct box_spec *spec, const struct kept_spec *kept, struct port *ports,
+              size_t n_ports, char ret_id[static ID_SIZE], struct gb_err *err);

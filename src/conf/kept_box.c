@@ -178,7 +178,7 @@ int box_make(const struct settings *settings, const struct box_wish *wish, struc
     box.ttl_ms = wish->ttl_ms;
     box.shows_groups = true;
     if (r == 0)
-        r = kept_open_ports(&box, &spec, wish->ports, wish->n_ports, id, err);
+        r = kept_open(&box, &spec, wish->ports, wish->n_ports, id, err);
     if (r == 0)
         r = kept_find(settings->state_dir, id, ret, err);
     if (r < 0)

@@ -109,7 +109,7 @@ static int make_box(const struct tool_host *host, const struct environment_spec 
     cleanup_close int dir = -1;
     uint32_t survivors;
     char id[ID_SIZE];
-    int r = kept_open_ports(spec->box, &kept, spec->ports, spec->n_ports, id, err);
+    int r = kept_open(spec->box, &kept, spec->ports, spec->n_ports, id, err);
 
     if (r == 0)
         r = kept_find(host->state_dir, id, &ret->kept, err);
