@@ -83,16 +83,28 @@ static int record_add(int fd, const struct kept_run *run, struct gb_err *err)
                  : 0;
 }
 
-/* Held before anything is in it: a record that tells of a run is never one that nobody holds. */
-static int record_new(int runs_fd, const char *id, struct gb_err *err)
+/* Held and written before it has its name: whoever lists the runs finds no record that nobody holds
+ * yet, and none whose lock the look itself could be in the way of. */
+static int record_new(int runs_fd, const struct kept_run *run, struct gb_err *err)
 {
+    char temp[NAME_MAX];
     char name[NAME_MAX];
     cleanup_close int fd = -1;
+    int r;
 
-    (void)snprintf(name, sizeof(name), "%s" RECORD_ENDING, id);
-    fd = openat(runs_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
-    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
-        return gb_fail_sys(err, "writing down run %s", id);
+    (void)snprintf(temp, sizeof(temp), ".%s" RECORD_ENDING, run->id);
+    (void)snprintf(name, sizeof(name), "%s" RECORD_ENDING, run->id);
+    fd = openat(runs_fd, temp, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return gb_fail_sys(err, "writing down run %s", run->id);
+    r = flock(fd, LOCK_EX | LOCK_NB) < 0 ? gb_fail_sys(err, "holding run %s", run->id)
+                                         : record_add(fd, run, err);
+    if (r == 0 && renameat(runs_fd, temp, runs_fd, name) < 0)
+        r = gb_fail_sys(err, "writing down run %s", run->id);
+    if (r < 0) {
+        (void)unlinkat(runs_fd, temp, 0);
+        return r;
+    }
     return take_fd(&fd);
 }
 
@@ -157,19 +169,15 @@ int kept_run_begin(int runs_fd, const char *id, const char *command, uint64_t st
 {
     struct kept_run run = { .started_ms = started_ms, .pid = (uint64_t)getpid() };
     char text[KEPT_RUN_COMMAND_MAX + 1];
-    cleanup_close int fd = record_new(runs_fd, id, err);
-    int r;
+    int fd;
 
-    if (fd < 0)
-        return fd;
     (void)snprintf(run.id, sizeof(run.id), "%s", id);
     (void)snprintf(text, sizeof(text), "%s", command);
     run.command = text;
-    r = record_add(fd, &run, err);
-    if (r < 0)
-        return r;
-    forget_oldest(runs_fd);
-    return take_fd(&fd);
+    fd = record_new(runs_fd, &run, err);
+    if (fd >= 0)
+        forget_oldest(runs_fd);
+    return fd;
 }
 
 int kept_run_end(int record_fd, const char *command, uint64_t started_ms,

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -347,6 +348,33 @@ static void test_half_an_end_is_none(void **state)
     }
 }
 
+/* Who lists the runs takes the lock of each for a moment: a record that had its name before it is
+ * held would be kept from being held by that, and its run from beginning. */
+static void test_a_record_has_its_name_once_it_is_held_and_whole(void **state)
+{
+    struct place *place = *state;
+    cleanup_close int news = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    cleanup_close int record = -1;
+    _Alignas(8) char events[4096];
+    unsigned seen = 0;
+    ssize_t n;
+
+    assert_true(inotify_add_watch(news, place->path, IN_ALL_EVENTS) >= 0);
+    record = kept_run_begin(place->fd, ID, "a command", 5, &place->err);
+    assert_true(record >= 0);
+    n = read(news, events, sizeof(events));
+    assert_true(n > 0);
+    for (ssize_t at = 0; at < n;) {
+        const struct inotify_event *event = (const void *)(events + at);
+
+        if (event->len && strcmp(event->name, ID ".json") == 0)
+            seen |= event->mask;
+        at += (ssize_t)(sizeof(*event) + event->len);
+    }
+    assert_true(seen & IN_MOVED_TO);
+    assert_false(seen & (IN_CREATE | IN_MODIFY));
+}
+
 static void test_the_oldest_runs_that_are_over_are_forgotten(void **state)
 {
     struct place *place = *state;
@@ -414,6 +442,7 @@ int main(void)
         CASE(test_a_log_is_made_once_and_removed_whole),
         CASE(test_a_run_is_running_then_ended_or_lost),
         CASE(test_half_an_end_is_none),
+        CASE(test_a_record_has_its_name_once_it_is_held_and_whole),
         CASE(test_the_oldest_runs_that_are_over_are_forgotten),
         CASE(test_records_that_are_none_are_passed_over),
     };
