@@ -11,6 +11,7 @@ void package_host_load(const struct settings *settings, char *const *env, struct
         .cache_dir = settings->cache_dir,
         .cache_max = settings->cache_max,
         .hosts = settings->package_hosts,
+        .denied = settings->net_caps.denied,
         .limits = settings->installing,
     };
     for (enum package_kind kind = 0; kind < N_PACKAGE_KINDS; kind++)

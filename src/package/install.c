@@ -363,7 +363,7 @@ static int tell_failure(struct installation *in, const struct package_diagnosis 
         why = diagnosis_named("offline");
     if (other && (is_unreachable || strcmp(why->name, "no_such_package") == 0 ||
                   strcmp(why->name, "failed") == 0)) {
-        why = diagnosis_named("not_allowed");
+        why = diagnosis_named(other->answer == NET_DENIED ? "denied" : "not_allowed");
         words = audit_target(other, target);
     }
     in->end->why = why;
@@ -550,7 +550,12 @@ static int install_in_box(struct installation *in, struct manifest *manifest, st
 static int install_with(struct installation *in, struct manifest *manifest, struct gb_err *err)
 {
     struct net_policy policy = { 0 };
-    struct carry_spec net = { .policy = &policy, .note = audit_note, .user = in->audit };
+    struct carry_spec net = {
+        .policy = &policy,
+        .caps.denied = in->spec->denied,
+        .note = audit_note,
+        .user = in->audit,
+    };
     struct box_spec box = *in->spec->box;
     int r = index_policy(in->spec->index, in->spec->hosts, &policy, err);
 

@@ -30,8 +30,9 @@ struct install_spec {
     struct limits limits;
     const struct package_set *set;
     const struct package_index *index;
-    const char *hosts; /* what else it may reach, as rules; NULL */
-    int tree_fd;       /* an empty directory, which the files go to */
+    const char *hosts;  /* what else it may reach, as rules; NULL */
+    const char *denied; /* and what not, whatever these and the index say; NULL */
+    int tree_fd;        /* an empty directory, which the files go to */
     int cancel_fd;
     void (*line)(void *user, const char *line); /* the installer's, as they come; may be NULL */
     void *user;

@@ -240,6 +240,7 @@ static int fill(const struct layer_order *order, const struct cache *cache, int 
         .set = order->set,
         .index = order->index,
         .hosts = order->hosts,
+        .denied = order->denied,
         .tree_fd = tree_fd,
         .cancel_fd = order->cancel_fd,
         .line = order->line,

@@ -29,7 +29,8 @@ struct layer_order {
     struct limits limits;       /* of the installation */
     const struct package_set *set;
     const struct package_index *index;
-    const char *hosts; /* what installers may reach besides; NULL */
+    const char *hosts;  /* what installers may reach besides; NULL */
+    const char *denied; /* and what not, in any case; NULL */
     int cancel_fd;
     void (*wait)(void *user);                   /* another is at it; may be NULL */
     void (*begin)(void *user);                  /* it has to be installed; may be NULL */

@@ -92,6 +92,7 @@ static int open_layer(const struct packages_order *order, const struct package_s
         .set = set,
         .index = &host->indexes[set->kind],
         .hosts = host->hosts,
+        .denied = host->denied,
         .cancel_fd = order->cancel_fd,
         .wait = on_wait,
         .begin = on_begin,

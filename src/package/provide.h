@@ -27,6 +27,7 @@ struct package_host {
     const char *cache_dir; /* borrowed, as hosts; NULL: there is no place */
     uint64_t cache_max;    /* bytes that are kept; what was not used for longest goes first */
     const char *hosts;     /* what installers may reach besides their index, as rules; NULL */
+    const char *denied;    /* borrowed: what not, be it their index; NULL */
     struct limits limits;  /* of an installation */
     struct package_index indexes[N_PACKAGE_KINDS];
     struct gb_err unread[N_PACKAGE_KINDS]; /* code: why there is no index, told when it is needed */

@@ -365,6 +365,14 @@ def test_an_index_that_leads_elsewhere_is_told_with_the_host(index):
     assert "files.elsewhere.test" in done.error["message"] and "packages.hosts" in done.error["remedy"]
 
 
+@pytest.mark.parametrize("deny", ["127.0.0.1", "full"])
+def test_an_index_that_the_operator_denies_is_not_reached(index, cache, deny):
+    index.add("alpha")
+    done = run("1", packages=["alpha"], env={**index.env(), "GLOVEBOX_NET_DENY": deny})
+    assert done.install["failure"] == "denied" and "net.deny" in done.error["remedy"], done
+    assert index.asked == [] and layers(cache) == []
+
+
 def test_an_index_that_keeps_one_waiting_is_given_up(index, cache):
     index.add("alpha")
     index.gate = threading.Event()
