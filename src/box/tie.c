@@ -89,7 +89,7 @@ static bool hold(struct tie *tie, const uint8_t *bytes, size_t len)
         memmove(tie->held, tie->held + tie->held_at, tie->held_len);
         tie->held_at = 0;
     }
-    memcpy(tie->held + tie->held_len, bytes, len);
+    memcpy(tie->held + tie->held_at + tie->held_len, bytes, len);
     tie->held_len += len;
     *tie->held_in_all += len;
     return true;

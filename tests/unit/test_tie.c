@@ -91,6 +91,50 @@ static void what_is_held_goes_on_and_its_memory_is_given_back(void **state)
     tied_down(&tied);
 }
 
+/* A piece whose bytes tell their place in the stream. */
+static void box_sends_from(struct tied *tied, size_t at)
+{
+    uint8_t piece[PIECE];
+
+    for (size_t i = 0; i < sizeof(piece); i++)
+        piece[i] = (uint8_t)((at + i) % 251);
+    evil_data(&tied->evil, tied->tie.out, piece, sizeof(piece), false);
+    assert_true(evil_pump(&tied->evil) >= 0);
+}
+
+/* The peer takes part of a piece, as it should be from there on; how much. */
+static size_t peer_takes_from(const struct tied *tied, size_t at)
+{
+    uint8_t bytes[PIECE / 2 + 7];
+    ssize_t n = recv(tied->peer, bytes, sizeof(bytes), MSG_DONTWAIT);
+
+    for (ssize_t i = 0; i < n; i++)
+        assert_int_equal(bytes[i], (at + (size_t)i) % 251);
+    return n > 0 ? (size_t)n : 0;
+}
+
+/* More comes while some of what is held has gone on: behind the rest of it, not into it. */
+static void a_slow_peer_gets_every_byte_in_its_place(void **state)
+{
+    const size_t all = (size_t)PIECE * PIECES * 4;
+    size_t sent = 0;
+    size_t taken = 0;
+    struct tied tied;
+
+    (void)state;
+    tied_up(&tied, 0);
+    for (unsigned i = 0; taken < all && i < 40 * PIECES; i++) {
+        if (sent < all && sent - taken < (size_t)PIECE * PIECES / 2) {
+            box_sends_from(&tied, sent);
+            sent += PIECE;
+        }
+        taken += peer_takes_from(&tied, taken);
+        assert_int_equal(tie_serve(&tied.tie, POLLOUT), 0);
+    }
+    assert_int_equal(taken, all);
+    tied_down(&tied);
+}
+
 static void a_connection_over_the_bound_of_all_is_cut_off(void **state)
 {
     size_t others = TIES_HELD_MAX - PIECE;
@@ -181,6 +225,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_held_goes_on_and_its_memory_is_given_back),
+        cmocka_unit_test(a_slow_peer_gets_every_byte_in_its_place),
         cmocka_unit_test(a_connection_over_the_bound_of_all_is_cut_off),
         cmocka_unit_test(more_is_under_way_where_much_is_carried),
         cmocka_unit_test(few_windows_are_wide_at_a_time),
