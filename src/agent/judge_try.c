@@ -148,18 +148,10 @@ static int note_network(const struct audit *audit, struct judge_try *ret, struct
 
 /* ---- with limits of another box ------------------------------------------------------------- */
 
-static uint64_t limit_at(const struct limits *limits, enum limit limit)
-{
-    uint64_t value;
-
-    memcpy(&value, (const char *)limits + limit * sizeof(value), sizeof(value));
-    return value;
-}
-
 static void put_limit(struct buf *ret, const struct limits *task, const struct limits *box,
                       enum limit limit)
 {
-    bool is_box = limit_at(box, limit) < limit_at(task, limit);
+    bool is_box = limit_value(box, limit) < limit_value(task, limit);
     char holds[NUM_TEXT_MAX];
     char other[NUM_TEXT_MAX];
 
@@ -178,8 +170,8 @@ static int note_limits(const struct limits *task, const struct limits *box, stru
 
     for (enum limit i = 0; i < N_LIMITS; i++) {
         bool is_boxes = i == LIMIT_CPUS || i == LIMIT_DISK;
-        uint64_t of_task = limit_at(task, i);
-        uint64_t of_box = limit_at(box, i);
+        uint64_t of_task = limit_value(task, i);
+        uint64_t of_box = limit_value(box, i);
 
         if (limit_flag(i) && (is_boxes ? of_box < of_task : of_box != of_task))
             put_limit(&text, task, box, i);

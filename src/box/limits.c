@@ -51,7 +51,7 @@ static const struct row rows[N_LIMITS] = {
     [LIMIT_OUTPUT_MAX] = { "output", "--output-max", UNIT_BYTES, AT(output_max), 1, 64 * TIB },
 };
 
-static uint64_t get(const struct limits *limits, enum limit limit)
+uint64_t limit_value(const struct limits *limits, enum limit limit)
 {
     uint64_t value;
 
@@ -95,8 +95,8 @@ struct limits limits_or(struct limits said, struct limits otherwise)
     struct limits limits = said;
 
     for (enum limit i = 0; i < N_LIMITS; i++)
-        if (get(&said, i) == 0)
-            set(&limits, i, get(&otherwise, i));
+        if (limit_value(&said, i) == 0)
+            set(&limits, i, limit_value(&otherwise, i));
     if (said.cpu_ms == 0 && otherwise.cpu_ms == full_cpu_ms(&otherwise))
         limits.cpu_ms = full_cpu_ms(&limits);
     if (said.output_keep == 0 && limits.output_keep > limits.output_max)
@@ -107,8 +107,8 @@ struct limits limits_or(struct limits said, struct limits otherwise)
 struct limits limits_min(struct limits a, struct limits b)
 {
     for (enum limit i = 0; i < N_LIMITS; i++)
-        if (get(&b, i) < get(&a, i))
-            set(&a, i, get(&b, i));
+        if (limit_value(&b, i) < limit_value(&a, i))
+            set(&a, i, limit_value(&b, i));
     return a;
 }
 
@@ -159,7 +159,7 @@ static const char *value_text(enum unit unit, uint64_t value, char text[static N
 const char *limit_text(const struct limits *limits, enum limit limit,
                        char text[static NUM_TEXT_MAX])
 {
-    return value_text(rows[limit].unit, get(limits, limit), text);
+    return value_text(rows[limit].unit, limit_value(limits, limit), text);
 }
 
 const char *limit_range(enum limit limit, char text[static LIMIT_RANGE_MAX])
@@ -189,7 +189,7 @@ int limits_check(const struct limits *limits, struct gb_err *err)
     char most[NUM_TEXT_MAX];
 
     for (enum limit i = 0; i < N_LIMITS; i++) {
-        uint64_t value = get(limits, i);
+        uint64_t value = limit_value(limits, i);
 
         if (value < rows[i].min || value > rows[i].max)
             return out_of_range(i, value, err);

@@ -54,6 +54,8 @@ enum limit {
     N_LIMITS,
 };
 
+uint64_t limit_value(const struct limits *limits, enum limit limit);
+
 /* "--timeout"; NULL where the command line has none. */
 const char *limit_flag(enum limit limit);
 
