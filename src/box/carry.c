@@ -541,7 +541,6 @@ int carry_new(struct link *link, const struct carry_spec *spec, struct carry **r
 {
     struct carry *carry = calloc(1, sizeof(*carry));
     struct link_side side = { .ask = on_ask, .polls = polls, .served = served, .user = carry };
-
     int r;
 
     if (!carry)

@@ -20,9 +20,9 @@
 #define CHANNEL_PLACES 4096
 #define REQUESTS_MAX   32
 #define SIDES_MAX      2
-#define WIDES_MAX                                                                   \
-    8 /* channels with a wide window at a time: what peers are slow to take is held \
-       */
+
+/* Channels with a wide window at a time: what peers are slow to take is held. */
+#define WIDES_MAX 8
 
 struct channel {
     uint32_t number; /* 0: free */

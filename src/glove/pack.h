@@ -4,8 +4,8 @@
  * Runs in a porter, as the run user, while hostile programs may be changing the same tree.  Only
  * regular files travel, and with GET_FLAG_KINDS links as they are and directories: links are not
  * followed, FIFOs, sockets and devices are passed over, and so is what the run user may not read or
- * what disappears on the way.  A name cannot hide a file: a
- * tree too deep or a path too long is an error.
+ * what disappears on the way.  A name cannot hide a file: a tree too deep or a path
+ * too long is an error.
  *
  * A file travels with the size it had when it was opened.  What is added later is left out; when
  * bytes are missing the crate cannot be kept, and the request fails with EAGAIN.
