@@ -249,6 +249,17 @@ static int print(const struct opened *opened, const struct kept *kept, struct gb
     return command_print(&text, err);
 }
 
+/* A box whose id reached nobody would live on unknown: it goes again. */
+static int print_or_remove(const struct opened *opened, const struct kept *kept, struct gb_err *err)
+{
+    uint32_t survivors;
+    int r = print(opened, kept, err);
+
+    if (r < 0)
+        (void)kept_remove(opened->settings.state_dir, kept, &survivors, NULL);
+    return r;
+}
+
 static int create_call(const struct call *call, struct gb_err *err)
 {
     cleanup_with(opened_clear) struct opened opened = { 0 };
@@ -258,7 +269,7 @@ static int create_call(const struct call *call, struct gb_err *err)
     if (r == 0)
         r = create_told(&opened, &kept, err);
     if (r == 0)
-        r = print(&opened, &kept, err);
+        r = print_or_remove(&opened, &kept, err);
     else if (r < 0 && (opened.args.is_json || opened.args.is_jsonl))
         command_print_error(opened.args.is_jsonl, err);
     return r < 0 ? r : 0;

@@ -27,6 +27,16 @@ def test_removing_a_box_waits_for_nothing_that_it_has_not():
     assert time.monotonic() - start < pace.within(0.4)
 
 
+def test_a_box_whose_id_cannot_be_printed_is_not_left():
+    for options in ((), ("--json",)):
+        with open("/dev/full", "wb") as full:
+            made = subprocess.run(kept.words("create", "--ttl", "60s", *options), stdout=full,
+                                  stderr=subprocess.PIPE, check=False,
+                                  env={**os.environ, **kept.environment()})
+        assert made.returncode == 125 and b"No space left" in made.stderr, made
+        assert kept.listed() == []
+
+
 def test_a_box_is_made_used_listed_and_removed(host_user):
     name = kept.create(as_user=host_user)
     assert name.startswith("b_") and len(name) == 28
