@@ -223,7 +223,8 @@ static void on_report(struct view *view, const struct agent_event *event)
     char line[160];
 
     tell_marks(view, report);
-    (void)snprintf(line, sizeof(line), "%zu of %zu tests%s%s", passed, n,
+    (void)snprintf(line, sizeof(line), "%zu of %zu tests%s%s%s", passed, n,
+                   is_passed ? "" : " passed",
                    report->diagnosis != DIAGNOSIS_NONE ? "; diagnosis: " : "",
                    report->diagnosis != DIAGNOSIS_NONE ? diagnosis_name(report->diagnosis) : "");
     view_line(view, is_passed ? TERM_GREEN : TERM_RED, outcome_name(report->outcome), line);

@@ -22,7 +22,7 @@ def test_code_streams_by_tests_turn_green_and_what_stays_is_calm(place):
     assert screen.ever("│ import sys") and screen.ever("writing code (scripted/model.script)")
     assert not any(char in screen.text for char in SPINNER), screen.text
     assert "│" not in screen.text
-    for part in ("● task ", "● attempt 1", "✗", "● failed      4 of 5 tests; diagnosis: wrong output",
+    for part in ("● task ", "● attempt 1", "✗", "● failed      4 of 5 tests passed; diagnosis: wrong output",
                  "negative numbers count", "● attempt 2", "✓✓✓✓✓", "● passed      5 of 5 tests",
                  "● files", "● run it      printf '1\\n2\\n' | glovebox exec --stdin"):
         assert part in screen.text, screen.text

@@ -77,7 +77,7 @@ static void a_failed_attempt_is_told_with_its_values(void **state)
     text = seen(&screen);
     assert_non_null(strstr(text, "● attempt 1"));
     assert_non_null(strstr(text, "✓✗\n"));
-    assert_non_null(strstr(text, "● failed      1 of 2 tests; diagnosis: assertion\n"));
+    assert_non_null(strstr(text, "● failed      1 of 2 tests passed; diagnosis: assertion\n"));
     assert_non_null(strstr(text, "test_minutes: expected 90, got ^[[31m0"));
     assert_null(strchr(text, '\x1b'));
     assert_null(strchr(text, '\r'));
