@@ -118,6 +118,7 @@ def test_output_beyond_what_is_kept_is_bounded():
     (dict(files={"../x": "y"}), "../x"),
     (dict(files={"a:b": "y"}), "colon"),
     (dict(env={"A B": "y"}), "A B"),
+    (dict(env={"A=B": "y"}), "A=B"),
     (dict(args=["a\0b"]), "NUL"),
     (dict(argv=["true"]), "either"),
     (dict(net="host"), "host"),

@@ -234,6 +234,14 @@ def folder(options: Mapping[str, Any]) -> Optional[str]:
     return None if cwd is None else os.fspath(cwd)
 
 
+def env_words(env: Optional[Mapping[str, str]]) -> List[str]:
+    """A name with = in it would set another variable than the one that was named."""
+    for name in env or {}:
+        if "=" in name:
+            raise UsageError(f"{name!r} is no name of a variable: it has a =")
+    return [f"--env={name}={value}" for name, value in (env or {}).items()]
+
+
 def toolchain_words(options: Mapping[str, Any]) -> List[str]:
     return [f"--toolchain={os.path.abspath(os.fspath(tree))}"
             for tree in options.get("toolchains") or ()]
@@ -263,7 +271,7 @@ def exec_call(code: Optional[Union[str, bytes]], language: Optional[str],
                                if name not in NOT_WORDS})
         words += [style, "--color=never", *(["--base64"] if options.get("base64") else [])]
         words += file_words(options.get("files"), shelf) + out_words(options.get("out"))
-        words += [f"--env={name}={value}" for name, value in (options.get("env") or {}).items()]
+        words += env_words(options.get("env"))
         words += toolchain_words(options) + package_words(options)
         words += ["--stdin"] if stdin is not None else []
         given = as_bytes(stdin) if stdin is not None else b""
