@@ -362,11 +362,12 @@ int kept_find(const char *state_dir, const char *id, struct kept *ret, struct gb
 
     if (id_is_valid('b', id))
         return find_exactly(state_dir, id, ret, err);
+    if (!*id) /* a variable of the caller's that is empty means none, not any */
+        return no_such_box(id, err);
     r = list_like(state_dir, id, &list, &n, err);
-
     if (r < 0)
         return r;
-    if (n == 1 && *id) {
+    if (n == 1) {
         *ret = list[0];
         free(list);
         return 0;

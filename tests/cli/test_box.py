@@ -37,6 +37,13 @@ def test_a_box_whose_id_cannot_be_printed_is_not_left():
         assert kept.listed() == []
 
 
+def test_an_empty_id_is_no_box_however_many_there_are():
+    names = [kept.create(), kept.create()]
+    done = kept.call("rm", "")
+    assert done.returncode == 2 and b"there is no box ''" in done.err, done
+    kept.call("rm", *names)
+
+
 def test_a_box_is_made_used_listed_and_removed(host_user):
     name = kept.create(as_user=host_user)
     assert name.startswith("b_") and len(name) == 28
