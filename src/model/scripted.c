@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/fd.h"
+#include "base/file.h"
 #include "base/path.h"
 #include "model/assemble.h"
 #include "model/fault.h"
@@ -157,18 +159,23 @@ static bool scripted_samples(const struct model *model)
 
 /* ---- life ----------------------------------------------------------------------------------- */
 
+static const char *why_unread(int code)
+{
+    return code == -EFBIG    ? "longer than a script may be"
+           : code == -EINVAL ? "it is no regular file"
+                             : strerror(-code);
+}
+
 static int read_file(const char *path, struct script *ret, struct gb_err *err)
 {
-    cleanup_free char *text = malloc(SCRIPT_MAX + 1);
-    ssize_t n;
+    cleanup_buf struct buf text = BUF_INIT(SCRIPT_MAX);
+    cleanup_close int fd = file_open(AT_FDCWD, path);
+    int r = fd < 0 ? -errno : file_read(fd, &text);
 
-    if (!text)
-        return gb_no_memory(err);
-    n = fd_read_text(AT_FDCWD, path, text, SCRIPT_MAX + 1);
-    if (n < 0)
-        return gb_fail(err, (int)n, GB_BLAME_CALLER, "reading the script '%.200s': %s", path,
-                       n == -EOVERFLOW ? "longer than a script may be" : strerror((int)-n));
-    return script_read(path_base(path), text, (size_t)n, ret, err);
+    if (r < 0)
+        return gb_fail(err, r, GB_BLAME_CALLER, "reading the script '%.200s': %s", path,
+                       why_unread(r));
+    return script_read(path_base(path), text.data, text.len, ret, err);
 }
 
 static int scripted_open(struct model *model, const struct model_spec *spec, struct gb_err *err)

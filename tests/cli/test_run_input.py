@@ -42,6 +42,7 @@ def desk(place):
     (["--ask", "sometimes", "x"], "--ask"),
     (["--out", "", "x"], "--out"),
     (["--model", "scripted/nowhere", "x"], "nowhere"),
+    (["--model", "scripted//dev/zero", "x"], "is no regular file"),
     (["--model", "nobody/gpt-x", "x"], "no provider is named 'nobody'"),
     (["--model", "openaii/gpt-x", "x"], "did you mean 'openai'?"),
 ])
