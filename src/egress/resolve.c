@@ -20,20 +20,84 @@
 
 #define STACK_SIZE (256 << 10)
 
-/* Threads that are at it: of the whole process, as a fork is. */
+/* Threads that are at it: of the whole process, as a fork is.  One that has left the count still
+ * has its own end before it, with locks of the C library and of sanitizers; so each waits for the
+ * one before it, and somebody has to wait for the last. */
 static struct {
-    pthread_mutex_t lock; /* guards n */
+    pthread_mutex_t lock; /* guards all of it */
     pthread_cond_t ended;
     unsigned n;
+    pthread_t last;
+    pid_t last_of; /* the process that it is a thread of; 0: nobody has to wait */
 } threads = { .lock = PTHREAD_MUTEX_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER };
 
-static void count_threads(int change)
+static void add_thread(void)
 {
     (void)pthread_mutex_lock(&threads.lock);
-    threads.n += (unsigned)change;
-    if (threads.n == 0)
-        (void)pthread_cond_broadcast(&threads.ended);
+    threads.n++;
     (void)pthread_mutex_unlock(&threads.lock);
+}
+
+/* The lock is held. */
+static void drop_thread(void)
+{
+    if (--threads.n == 0)
+        (void)pthread_cond_broadcast(&threads.ended);
+}
+
+/* One that could not be had. */
+static void take_back(void)
+{
+    (void)pthread_mutex_lock(&threads.lock);
+    drop_thread();
+    (void)pthread_mutex_unlock(&threads.lock);
+}
+
+/* The lock is held.  False: there is none, or it was left behind by a fork. */
+static bool take_last(pthread_t *ret)
+{
+    bool has_one = threads.last_of == getpid();
+
+    *ret = threads.last;
+    threads.last_of = 0;
+    return has_one;
+}
+
+/* Of a thread, as the last that it does. */
+static void leave(void)
+{
+    pthread_t before;
+    bool has_one;
+
+    (void)pthread_mutex_lock(&threads.lock);
+    has_one = take_last(&before);
+    threads.last = pthread_self();
+    threads.last_of = getpid();
+    drop_thread();
+    (void)pthread_mutex_unlock(&threads.lock);
+    if (has_one)
+        (void)pthread_join(before, NULL);
+}
+
+static void join_last(void)
+{
+    pthread_t last;
+    bool has_one;
+
+    (void)pthread_mutex_lock(&threads.lock);
+    has_one = take_last(&last);
+    (void)pthread_mutex_unlock(&threads.lock);
+    if (has_one)
+        (void)pthread_join(last, NULL);
+}
+
+/* In a child of somebody's fork() the lock may be held for ever. */
+static __attribute__((destructor)) void at_exit(void)
+{
+    if (pthread_mutex_trylock(&threads.lock) != 0)
+        return;
+    (void)pthread_mutex_unlock(&threads.lock);
+    join_last();
 }
 
 int resolve_quiet(uint64_t deadline_ns)
@@ -48,6 +112,8 @@ int resolve_quiet(uint64_t deadline_ns)
     while (threads.n > 0 && r == 0)
         r = pthread_cond_clockwait(&threads.ended, &threads.lock, CLOCK_MONOTONIC, &until);
     (void)pthread_mutex_unlock(&threads.lock);
+    if (r == 0)
+        join_last();
     return -r;
 }
 
@@ -139,7 +205,7 @@ static void *look_up(void *user)
         resolve->code = -ENOENT;
     (void)fd_write_full(resolve->done_fd, &one, sizeof(one));
     resolve_free(resolve);
-    count_threads(-1);
+    leave();
     return NULL;
 }
 
@@ -154,14 +220,13 @@ static int start_thread(struct resolve *resolve)
 
     if (r != 0)
         return -r;
-    (void)pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     (void)pthread_attr_setstacksize(&attr, STACK_SIZE);
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    count_threads(1);
+    add_thread();
     r = pthread_create(&thread, &attr, look_up, resolve);
     if (r != 0)
-        count_threads(-1);
+        take_back();
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     (void)pthread_attr_destroy(&attr);
     return r == 0 ? 0 : -EAGAIN;

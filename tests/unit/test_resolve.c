@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tests/unit/test_resolve.c - look-ups that were given up, before a fork. */
+#include <dirent.h>
 #include <errno.h>
 #include <netdb.h>
 #include <semaphore.h>
@@ -23,6 +24,8 @@ static sem_t may_answer;
 
 /* Or after a while by itself; then what it did is seen by whoever is forked afterwards. */
 #define SLOW_US 200000
+#define ROUNDS  200
+#define AT_ONCE 4
 static atomic_bool is_slow;
 static atomic_bool has_answered;
 
@@ -62,6 +65,38 @@ static void test_a_look_up_that_was_given_up_is_waited_for(void **state)
     assert_int_equal(sem_destroy(&may_answer), 0);
 }
 
+static unsigned count_tasks(void)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    unsigned n = 0;
+
+    assert_non_null(tasks);
+    for (const struct dirent *entry; (entry = readdir(tasks));)
+        n += entry->d_name[0] != '.';
+    closedir(tasks);
+    return n;
+}
+
+/* Not only that it has answered: on its way out it has locks. */
+static void test_no_thread_is_left_afterwards(void **state)
+{
+    const unsigned before = count_tasks();
+
+    (void)state;
+    assert_int_equal(sem_init(&may_answer, 0, ROUNDS * AT_ONCE), 0);
+    for (int i = 0; i < ROUNDS; i++) {
+        for (int j = 0; j < AT_ONCE; j++) {
+            struct resolve *resolve = NULL;
+
+            assert_int_equal(resolve_begin("some.test", &resolve), 0);
+            resolve_free(resolve);
+        }
+        assert_int_equal(resolve_quiet(clock_after_ms(30000)), 0);
+        assert_int_equal(count_tasks(), before);
+    }
+    assert_int_equal(sem_destroy(&may_answer), 0);
+}
+
 struct birth {
     int r;
     bool has_answered;
@@ -96,6 +131,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nobody_is_waited_for_where_nothing_is_looked_up),
         cmocka_unit_test(test_a_look_up_that_was_given_up_is_waited_for),
+        cmocka_unit_test(test_no_thread_is_left_afterwards),
         cmocka_unit_test(test_who_is_detached_is_forked_after_it),
     };
 
