@@ -8,6 +8,7 @@ import select
 import signal
 import subprocess
 import threading
+import time
 
 import pytest
 
@@ -164,6 +165,9 @@ def test_list_prune_and_rm(index, cache):
     index.add("alpha")
     index.add("beta")
     run("1", packages=["alpha"], env=index.env())
+    [alpha] = layers(cache)
+    earlier = time.time() - 60  # uses are told apart by whole seconds
+    os.utime(cache / "layers" / alpha / "manifest.json", (earlier, earlier))
     run("1", packages=["beta"], env=index.env())
     listed = cache_command("list").out.decode().splitlines()
     assert len(listed) == 2 and "beta" in listed[0] and "alpha" in listed[1], listed
