@@ -206,7 +206,7 @@ static void a_living_box_is_found_by_id_beginning_and_user(void **state)
     }
     assert_int_equal(kept_find_user(state_dir, "ann", &(struct kept){ 0 }, &err), 1);
     assert_int_equal(kept_find(state_dir, "b_0", &(struct kept){ 0 }, &err), -EEXIST);
-    assert_int_equal(kept_find(state_dir, "", &(struct kept){ 0 }, &err), -EEXIST);
+    assert_int_equal(kept_find(state_dir, "", &(struct kept){ 0 }, &err), -ENOENT);
     assert_int_equal(kept_find(state_dir, "b_1", &(struct kept){ 0 }, &err), -ENOENT);
     assert_int_equal(kept_find(state_dir, "../boxes/" ONE, &(struct kept){ 0 }, &err), -ENOENT);
     close(one);
