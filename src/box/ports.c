@@ -201,7 +201,8 @@ int ports_new(struct link *link, const struct port *list, size_t n, struct ports
     }
     ports->link = link;
     ports->n = n;
-    memcpy(ports->list, list, n * sizeof(*list));
+    if (n > 0)
+        memcpy(ports->list, list, n * sizeof(*list));
     for (size_t i = 0; i < PORTS_CONNS_MAX; i++)
         ports->conns[i] = (struct conn){ .ports = ports, .tie.fd = -1 };
     *ret = ports;
