@@ -344,13 +344,15 @@ def test_a_flood_of_refusals_stays_small(net_box, place):
 
 # ---- ends ---------------------------------------------------------------------------------------
 
-LONG = ("s = socket.create_connection(('one.test', int(sys.argv[1])))\nprint('connected', flush=True)\n"
+# Connected to the server, not only to the glove, which accepts before the server is dialled.
+LONG = ("s = socket.create_connection(('one.test', int(sys.argv[1])))\ns.recv(1)\nprint('connected', flush=True)\n"
         "try:\n    print(s.recv(1))\nexcept OSError as e:\n    print(type(e).__name__)\n")
 
 
 def wait_for_ever(ended):
     def handler(connection):
         with contextlib.suppress(OSError):
+            connection.sendall(b"!")
             connection.recv(1)
         ended.set()
     return handler
