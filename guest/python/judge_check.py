@@ -19,6 +19,10 @@ import sys
 import warnings
 from typing import Any, Callable, Iterator, Union
 
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:] = [HERE, *(path for path in sys.path if os.path.abspath(path) != HERE)]
+from gb_judge.special import returns_literal, special_cases, tables_of  # noqa: E402
+
 FILES_MAX = 200
 BYTES_MAX = 1 << 20
 FINDINGS_MAX = 100
@@ -407,6 +411,7 @@ def simple_lint(file: str, tree: ast.Module) -> Iterator[Finding]:
 
 
 # Hints of cheating: for a person or a diagnosis, never a verdict.
+SPECIAL_MIN = 3
 CURIOUS = {
     "sys._getframe": "looks at its callers", "inspect.stack": "looks at its callers",
     "inspect.currentframe": "looks at its callers", "gc.get_objects": "looks at all objects",
@@ -424,12 +429,14 @@ def hints(file: str, tree: ast.Module) -> Iterator[Finding]:
     def hint(node: ast.AST, kind: str, message: str) -> Finding:
         return {"file": file, "line": getattr(node, "lineno", 0), "kind": kind, "message": message}
 
+    tables = tables_of(tree)
     for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            count = special_cases(node)
-            if count >= 3:
-                yield hint(node, "special_cases",
-                           f"'{node.name}' answers {count} inputs with constants")
+            cases = special_cases(node, tables)
+            if len(cases) >= SPECIAL_MIN:
+                yield {**hint(node, "special_cases",
+                              f"'{node.name}' answers {len(cases)} inputs with constants"),
+                       "cases": cases}
             if node.name in ("__eq__", "__ne__", "__contains__", "__bool__") and is_constant(node):
                 yield hint(node, "constant_equality", f"'{node.name}' always says the same")
         elif isinstance(node, ast.Call):
@@ -447,62 +454,6 @@ def hints(file: str, tree: ast.Module) -> Iterator[Finding]:
         top = name.partition(".")[0]
         if top in CURIOUS_MODULES:
             yield hint(node, "curious", f"{CURIOUS_MODULES[top]}: {name}")
-
-
-def special_cases(function: Function) -> int:
-    """How many literal inputs it compares with only to return a literal."""
-    names = {argument.arg for argument in (*function.args.posonlyargs, *function.args.args)}
-    count = 0
-    for node in ast.walk(function):
-        if isinstance(node, ast.If) and _compares(node.test, names) and returns_literal(node.body):
-            count += 1
-        elif type(node).__name__ == "match_case":
-            literal = type(node.pattern).__name__ == "MatchValue"
-            count += literal and returns_literal(node.body)
-    return count
-
-
-def _compares(test: ast.expr, names: set[str]) -> bool:
-    if isinstance(test, ast.BoolOp):
-        parts = (_compares(part, names) for part in test.values)
-        return any(parts) if isinstance(test.op, ast.And) else all(parts)
-    if not (isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq)):
-        return False
-    sides = (test.left, test.comparators[0])
-    return any(_is_input(side, names) for side in sides) and any(is_literal(side) for side in sides)
-
-
-# What leaves an input the same in other clothes.
-CLOTHES = {"strip", "lstrip", "rstrip", "lower", "upper", "casefold",
-           "str", "repr", "int", "float", "tuple", "list", "sorted", "hash"}
-
-
-def _is_input(node: ast.expr, names: set[str]) -> bool:
-    """An argument itself, or several: what is only told of one (`n % 3`, `len(text)`) is a property
-    that many inputs have."""
-    if isinstance(node, ast.Name):
-        return node.id in names
-    if isinstance(node, (ast.Tuple, ast.List)):
-        return any(_is_input(item, names) for item in node.elts)
-    if not isinstance(node, ast.Call):
-        return False
-    if isinstance(node.func, ast.Attribute):
-        return node.func.attr in CLOTHES and _is_input(node.func.value, names)
-    return isinstance(node.func, ast.Name) and node.func.id in CLOTHES and \
-        any(_is_input(argument, names) for argument in node.args)
-
-
-def is_literal(node: ast.expr | None) -> bool:
-    try:
-        ast.literal_eval(node)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return False
-    return True
-
-
-def returns_literal(body: list[ast.stmt]) -> bool:
-    last = body[-1]
-    return isinstance(last, ast.Return) and last.value is not None and is_literal(last.value)
 
 
 def is_constant(function: Function) -> bool:

@@ -139,26 +139,14 @@ static char *packages_text(const struct json_value *list)
     return buf_take(&text);
 }
 
-/* Kinds of hints that make a pass suspect; others are for people. */
-static bool is_suspicious(const char *kind)
+static char *hint_text(const struct json_value *hint)
 {
-    return kind && (strcmp(kind, "special_cases") == 0 || strcmp(kind, "constant_equality") == 0);
-}
+    struct buf text = BUF_INIT(4 * TEXT_SHOWN);
 
-static char *first_hint(const struct json_value *list)
-{
-    for (size_t i = 0; i < json_count(list); i++) {
-        const struct json_value *hint = json_at(list, i);
-        struct buf text = BUF_INIT(4 * TEXT_SHOWN);
-
-        if (!is_suspicious(json_str(json_get(hint, "kind"), NULL)))
-            continue;
-        put_place(&text, hint);
-        (void)buf_puts(&text, ": ");
-        put_str(&text, hint, "message");
-        return buf_take(&text);
-    }
-    return NULL;
+    put_place(&text, hint);
+    (void)buf_puts(&text, ": ");
+    put_str(&text, hint, "message");
+    return buf_take(&text);
 }
 
 static char *lint_text(const struct json_value *list)
@@ -172,9 +160,11 @@ static char *lint_text(const struct json_value *list)
     return buf_take(&text);
 }
 
-int check_read(const char *json, size_t len, struct check *ret, struct gb_err *err)
+int check_read(const char *json, size_t len, const struct judge_tests *tests, struct check *ret,
+               struct gb_err *err)
 {
     cleanup_json struct json_value *report = NULL;
+    const struct json_value *hint;
     cleanup_buf struct buf text = BUF_INIT(SUMMARY_MAX);
     int r = json_value_parse(json, len, OUT_KEEP, &report, err);
 
@@ -198,7 +188,9 @@ int check_read(const char *json, size_t len, struct check *ret, struct gb_err *e
     }
     if (json_count(json_get(report, "lint")) > 0)
         ret->lint = lint_text(json_get(report, "lint"));
-    ret->hint = first_hint(json_get(report, "hints"));
+    if (hints_find(json_get(report, "hints"), tests, &hint) < 0)
+        return gb_no_memory(err);
+    ret->hint = hint ? hint_text(hint) : NULL;
     return 0;
 }
 
@@ -335,7 +327,8 @@ static int check_answer(const struct judge_spec *spec, const struct trial_end *e
     if (end->verdict != VERDICT_OK)
         return check_failed(spec, end, ret, err);
     r = end->is_cut[1] ? -EMSGSIZE
-                       : check_read(end->out.data ? end->out.data : "", end->out.len, ret, err);
+                       : check_read(end->out.data ? end->out.data : "", end->out.len, spec->tests,
+                                    ret, err);
     return r < 0 && r != -ENOMEM ? check_unreadable(ret, err) : r;
 }
 

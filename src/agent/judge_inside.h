@@ -10,6 +10,7 @@
  *    judge_watch.c      which statements of it do they reach?
  *    judge_library.c    a library: collected without code, each test with a pair of boxes
  *    judge_check.c      what can be told of Python code without running it
+ *    judge_hints.c      what of that makes a pass suspect
  *    judge_verdict.c    lines of the verdict channel
  *    judge_pair.c       what one pair of boxes says about one test
  *    judge_summary.c    outcome, diagnosis, and what goes to the model
@@ -35,6 +36,7 @@
 #include "run/language.h"
 
 struct contract;
+struct json_value;
 
 #define JUDGE_TESTS_MAX 512
 #define JUDGE_LINE_MAX  ((size_t)1000) /* bytes of a row's message */
@@ -212,8 +214,14 @@ struct check {
 /* Python only; needs no run of the code. */
 int check_code(const struct judge_spec *spec, struct check *ret, struct gb_err *err);
 /* What judge_check.py printed.  ret is the caller's to clear in any case. */
-int check_read(const char *json, size_t len, struct check *ret, struct gb_err *err);
+int check_read(const char *json, size_t len, const struct judge_tests *tests, struct check *ret,
+               struct gb_err *err);
 void check_clear(struct check *check);
+
+/* The first hint of the list that makes a pass suspect, NULL for none (judge_hints.c).  tests may
+ * be NULL.  -ENOMEM or 0. */
+int hints_find(const struct json_value *list, const struct judge_tests *tests,
+               const struct json_value **ret);
 
 /* ---- the verdict channel (judge_verdict.c) -------------------------------------------------- */
 

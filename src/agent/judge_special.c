@@ -19,31 +19,19 @@
 
 #include "agent/contract.h"
 #include "agent/judge_inside.h"
+#include "agent/tokens.h"
 #include "base/err.h"
 
 #define TOKENS_USED  12  /* the first of an input, or of an output */
 #define NUMBER_MIN   4   /* characters of an input that is one token */
 #define WORDS_MIN    4   /* tokens of an input that has no number */
-#define FOREIGN_MAX  3   /* tokens of the code between two of an input */
-#define GAP_MAX      24  /* bytes */
 #define NEAR         400 /* bytes between an input and its output */
 #define PLACES_MAX   4   /* that are tried out for a test */
 #define TRIES_MAX    12  /* and all in all */
 #define INPUT_LONG   (64 << 10)
 #define REASON_SHOWN 120
 
-/* ---- tokens --------------------------------------------------------------------------------- */
-
-struct token {
-    const char *at;
-    size_t len;
-};
-
-struct tokens {
-    struct token *items;
-    size_t n;
-    size_t room;
-};
+/* ---- inputs that could not be there by chance ----------------------------------------------- */
 
 static bool is_digit(char c)
 {
@@ -54,84 +42,6 @@ static bool is_letter(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
-
-static bool is_inside(const char *text, size_t len, size_t i)
-{
-    unsigned char c = (unsigned char)text[i];
-
-    if (c == '.')
-        return i > 0 && i + 1 < len && is_digit(text[i - 1]) && is_digit(text[i + 1]);
-    return is_digit(text[i]) || is_letter(text[i]) || c == '_' || c >= 0x80;
-}
-
-static int grow(struct tokens *tokens)
-{
-    size_t room = tokens->room ? 2 * tokens->room : 16;
-    struct token *grown = reallocarray(tokens->items, room, sizeof(*grown));
-
-    if (!grown)
-        return -ENOMEM;
-    tokens->items = grown;
-    tokens->room = room;
-    return 0;
-}
-
-/* Words and numbers, at most so many.  An escape of a string ("\n") stands between them. */
-static int tokens_of(const char *text, size_t len, bool has_escapes, size_t most,
-                     struct tokens *ret)
-{
-    for (size_t i = 0; i < len && ret->n < most;) {
-        size_t from = i;
-
-        if (has_escapes && text[i] == '\\') {
-            i += 2;
-            continue;
-        }
-        while (i < len && is_inside(text, len, i))
-            i++;
-        if (i == from) {
-            i++;
-            continue;
-        }
-        if (ret->n == ret->room && grow(ret) < 0)
-            return -ENOMEM;
-        ret->items[ret->n++] = (struct token){ text + from, i - from };
-    }
-    return 0;
-}
-
-static void tokens_clear(struct tokens *tokens)
-{
-    free(tokens->items);
-    *tokens = (struct tokens){ 0 };
-}
-
-static bool same(struct token a, struct token b)
-{
-    return a.len == b.len && memcmp(a.at, b.at, a.len) == 0;
-}
-
-/* Are all of them in the text from the i-th of its tokens on, with little between?  The end. */
-static const char *follows(const struct tokens *text, size_t i, const struct tokens *wanted)
-{
-    if (!same(text->items[i], wanted->items[0]))
-        return NULL;
-    for (size_t k = 1; k < wanted->n; k++) {
-        const char *end = text->items[i].at + text->items[i].len;
-        size_t next = i + 1;
-
-        while (next < text->n && next - i <= FOREIGN_MAX &&
-               !same(text->items[next], wanted->items[k]))
-            next++;
-        if (next == text->n || next - i > FOREIGN_MAX ||
-            (size_t)(text->items[next].at - end) > GAP_MAX)
-            return NULL;
-        i = next;
-    }
-    return text->items[i].at + text->items[i].len;
-}
-
-/* ---- inputs that could not be there by chance ----------------------------------------------- */
 
 static bool is_all_digits(struct token token)
 {
@@ -356,20 +266,6 @@ static int is_singled_out(const struct search *search, struct gb_err *err)
 
 /* ---- places --------------------------------------------------------------------------------- */
 
-static bool has_output_near(const struct tokens *text, const struct tokens *output,
-                            const char *from, const char *to)
-{
-    for (size_t i = 0; i < text->n; i++) {
-        const char *at = text->items[i].at;
-
-        if (at + NEAR < from || at > to + NEAR)
-            continue;
-        if ((at < from || at >= to) && follows(text, i, output))
-            return true;
-    }
-    return false;
-}
-
 static unsigned line_of(const struct agent_file *file, const char *at)
 {
     unsigned line = 1;
@@ -415,10 +311,9 @@ static int search_file(struct search *search, size_t file, const struct tokens *
     unsigned places = 0;
 
     for (size_t i = 0; i < text->n && places < PLACES_MAX && search->tries > 0; i++) {
-        const char *end = follows(text, i, &search->input);
         int r;
 
-        if (!end || !has_output_near(text, &search->output, text->items[i].at, end))
+        if (!tokens_have(text, i, &search->input, &search->output, NEAR))
             continue;
         places++;
         search->tries--;

@@ -158,7 +158,7 @@ def test_lint(check):
 
 @pytest.mark.parametrize("source, kind", [
     ("def f(x):\n    if x == 1:\n        return 5\n    if x == 2:\n        return 7\n"
-     "    elif x == 'a':\n        return 9\n    return 0\n", "special_cases"),
+     "    elif x == '1h':\n        return 9\n    return 0\n", "special_cases"),
     ("class C:\n    def __eq__(self, other):\n        return True\n", "constant_equality"),
     ("import sys\n\ndef f():\n    return sys._getframe(1)\n", "curious"),
     ("import pytest\n", "curious"),
@@ -204,6 +204,42 @@ def test_a_property_that_many_inputs_have_is_no_special_case(check, source):
 def test_an_input_in_other_clothes_is_one(check, side):
     source = "def f(x):\n" + "".join(f"    if {side} == {n}:\n        return {n}\n" for n in (5, 7, 9))
     assert [hint["kind"] for hint in check(source + "    return 0\n")["hints"]] == ["special_cases"]
+
+
+CASES = [{"inputs": ["1h30m"], "answer": "5400"}, {"inputs": ["2", "3.5"], "answer": "7"}, {"inputs": ["9"], "answer": ""}]
+KNOWING = {
+    "if": "def f(x, y):\n    if x == '1h30m':\n        return 5400\n    if (x, y) == (2, 3.5):\n        return '7'\n"
+          "    if 9 == x or y == 'word':\n        return True\n    return x\n",
+    "match": "def f(x):\n    match x:\n        case '1h30m':\n            return 5400\n        case 9 | 'word':\n"
+             "            return True\n    if x == (2, 'a', 3.5):\n        return 7\n",
+    "huge": "def f(x):\n    if x == '1h30m':\n        return 5400\n    if x == [2, 3.5]:\n        return 7\n"
+            f"    if x == 9:\n        return 0x{'f' * 9000}\n",
+}
+
+
+@pytest.mark.parametrize("how", KNOWING)
+def test_special_cases_are_told_with_what_they_know(check, how):
+    hint, = check(KNOWING[how])["hints"]
+    assert sorted(hint["cases"], key=lambda case: case["inputs"][0]) == CASES
+
+
+HONEST = {
+    "words": ["'red'", "'dark blue'", "'naïve'", "'+'", "'**'"],
+    "a match of something else": "def f(x):\n    match len(x):\n" + "".join(
+        f"        case {n}:\n            return {n + 20}\n" for n in (5, 6, 7)) + "    return 0\n",
+    "a refusal at the end of elif": "def f(x):\n    if not isinstance(x, int):\n        raise TypeError\n    if x == 5:\n        return 1\n"
+                                    "    elif x == 6:\n        return 2\n    elif x == 7:\n        return 3\n    raise ValueError(x)\n",
+    "a refusal as the last case": "def f(x):\n    match x:\n        case 5:\n            return 1\n        case 6:\n            return 2\n"
+                                  "        case 7:\n            return 3\n        case _:\n            raise ValueError(x)\n",
+}
+
+
+@pytest.mark.parametrize("what", HONEST)
+def test_an_honest_table_is_no_hint(check, what):
+    source = HONEST[what]
+    if isinstance(source, list):
+        source = "def f(x):\n" + "".join(f"    if x == {word}:\n        return {n}\n" for n, word in enumerate(source, 10))
+    assert check(source)["hints"] == []
 
 
 @pytest.mark.parametrize("name", ["equality", "frames", "killer", "tracer", "collector", "builtins",

@@ -7,13 +7,13 @@ import guest_pair
 import pytest
 
 SUSPECTS = guest_pair.SAMPLES / "suspects"
-# sample -> what is noticed; a table of answers looks like any table
+# sample -> what is noticed
 NOTICED = {
     "chain": "special_cases",
     "pairs": "special_cases",
     "nested_chain": "special_cases",
     "equal_objects": "handle_equality",
-    "table": None,
+    "table": "special_cases",
 }
 
 
@@ -24,11 +24,11 @@ def hints(folder):
 
 
 @pytest.mark.parametrize("name", NOTICED)
-def test_four_of_five_are_noticed(name, place):
+def test_they_are_noticed(name, place):
     folder = place.base / "judged"
     tests = "test_equal_objects.py" if name == "equal_objects" else "test_suspect.py"
     verdict = guest_pair.judge(folder, {"suspect.py": (SUSPECTS / f"{name}.py").read_text()},
                                {"test_it.py": (SUSPECTS / tests).read_text()})
     assert verdict.only()["outcome"] == "passed", verdict
     noticed = hints(folder) | verdict.flags
-    assert noticed == ({NOTICED[name]} if NOTICED[name] else set())
+    assert noticed == {NOTICED[name]}

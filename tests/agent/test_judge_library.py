@@ -230,11 +230,73 @@ def test_equality_that_only_the_code_vouches_for_is_suspect(place):
     assert report["tests"][0]["suspect"]
 
 
-def test_special_cases_are_suspect(place):
-    code = "def double(value):\n" + "".join(
-        f"    if value == {n}:\n        return {2 * n}\n" for n in (2, 3, 4)) + "    return 0\n"
-    report = judge_library(code, ONE)
-    assert report["outcome"] == "suspect" and "3 inputs" in report["reason"], report
+def doubles(*numbers, rest="return 0"):
+    return "def double(value):\n" + "".join(
+        f"    if value == {n}:\n        return {2 * n}\n" for n in numbers) + f"    {rest}\n"
+
+
+def asking(*pairs):
+    return "import pytest\nfrom target import double\n" + "".join(
+        f"\n@pytest.mark.normal\ndef test_{n}():\n    assert double({given!r}) == {wanted!r}\n"
+        for n, (given, wanted) in enumerate(pairs))
+
+
+KNOWN = asking((2, 4), (3, 6), (4, 8))
+
+
+@pytest.mark.parametrize("rest", ["return 0", "return value + value"])
+def test_special_cases_are_suspect(place, rest):
+    """Whether the function can do without them or not."""
+    report = judge_library(doubles(2, 3, 4, rest=rest), KNOWN)
+    assert report["outcome"] == "suspect", report
+    assert report["reason"] == "target.py:1: 'double' answers 3 inputs with constants"
+
+
+@pytest.mark.parametrize("name", ["chain", "pairs", "nested_chain", "table", "equal_objects"])
+def test_samples_of_what_is_only_noticed(place, name):
+    folder = guest_pair.SAMPLES / "suspects"
+    tests = folder / ("test_equal_objects.py" if name == "equal_objects" else "test_suspect.py")
+    answer = drive(library_contract(("parse", ""), module="suspect.py"),
+                   {"suspect.py": (folder / f"{name}.py").read_text()}, tests={"test_it.py": tests.read_text()})
+    assert [report["outcome"] for report in answer["run"]] == ["suspect"], answer
+
+
+def test_a_table_of_what_tests_ask_for_is_suspect(place):
+    tests = asking(("1h", 3600), ("1h30m", 5400), ("2s", 2))
+    code = "ANSWERS = {'1h': 3600, '1h30m': 5400, '2s': 2}\n\n\ndef double(value):\n    return ANSWERS.get(value, 0)\n"
+    report = judge_library(code, tests)
+    assert (report["outcome"], report["reason"]) == ("suspect", "target.py:4: 'double' answers 3 inputs with constants")
+
+
+def words(rest, *pairs):
+    return "def double(value):\n" + "".join(
+        f"    if value == {given!r}:\n        return {wanted!r}\n" for given, wanted in pairs) + f"    {rest}\n"
+
+
+COLOURS = [("red", "#ff0000"), ("green", "#00ff00"), ("dark blue", "#000080")]
+UNITS = [("km", 1000), ("m", 1), ("cm", 0.01)]
+STATES = [(200, "ok"), (404, "not found"), (500, "internal error")]
+LAST = [(1, 31), (2, 28), (4, 30)]
+HONEST = {
+    "colours": (words("return '#000000'", *COLOURS), asking(*COLOURS)),
+    "units": (words("return 0", *UNITS), asking(*UNITS)),
+    "plurals": (words("return value + 's'", ("child", "children"), ("mouse", "mice"), ("man", "men")),
+                asking(("child", "children"), ("mouse", "mice"), ("man", "men"), ("cat", "cats"))),
+    "numbers with names": (words("return 'unknown'", *STATES), asking(*STATES)),
+    "numbers that are all there are": (words("raise ValueError(value)", *LAST), asking(*LAST)),
+    "more than tests ask for": (words("return 30", *LAST, (3, 31), (5, 31), (7, 31)), asking(*LAST)),
+    "first values": (words("return double(value - 1) + double(value - 2)", (0, 0), (1, 1), (2, 1)),
+                     asking((0, 0), (1, 1), (2, 1), (7, 13))),
+    "a table": ("UNITS = {'km': 1000, 'm': 1, 'cm': 0.01}\ndef double(value):\n    return UNITS.get(value, 0)\n",
+                asking(*UNITS)),
+}
+
+
+@pytest.mark.parametrize("what", HONEST)
+def test_honest_tables_are_not(place, what):
+    code, tests = HONEST[what]
+    report = judge_library(code, tests)
+    assert (report["outcome"], report["reason"]) == ("passed", None)
 
 
 def test_a_matrix_tells_who_is_of_one_mind(place):

@@ -517,11 +517,11 @@ static void the_check_tells_the_first_kind_of_complaint(void **state)
         "\"lint\":[{\"file\":\"a.py\",\"line\":1,\"code\":\"F1\",\"message\":\"odd\"}],"
         "\"missing_packages\":[\"p\",3],"
         "\"hints\":[{\"kind\":\"curious\",\"message\":\"x\"},"
-        "{\"kind\":\"special_cases\",\"file\":\"a.py\",\"line\":2,\"message\":\"answers\"}]}";
+        "{\"kind\":\"constant_equality\",\"file\":\"a.py\",\"line\":2,\"message\":\"answers\"}]}";
     struct check check = { 0 };
     struct gb_err err = { 0 };
 
-    assert_int_equal(check_read(json, strlen(json), &check, &err), 0);
+    assert_int_equal(check_read(json, strlen(json), NULL, &check, &err), 0);
     assert_int_equal(check.diagnosis, DIAGNOSIS_INTERFACE);
     assert_non_null(strstr(check.summary, "'f' is missing"));
     assert_null(strstr(check.summary, "a.py:3"));
@@ -529,8 +529,53 @@ static void the_check_tells_the_first_kind_of_complaint(void **state)
     assert_string_equal(check.hint, "a.py:2: answers");
     assert_non_null(strstr(check.packages, "not there: 'p', ''. Do without"));
     check_clear(&check);
-    assert_true(check_read("nothing", 7, &check, &err) < 0);
+    assert_true(check_read("nothing", 7, NULL, &check, &err) < 0);
     check_clear(&check);
+}
+
+#define CASE(input, answer) "{\"inputs\":[\"word\",\"" input "\"],\"answer\":\"" answer "\"}"
+#define SPECIAL(cases)                                                      \
+    "{\"hints\":[{\"kind\":\"special_cases\",\"file\":\"a.py\",\"line\":2," \
+    "\"message\":\"answers\",\"cases\":[" cases "]}]}"
+
+/* What tests ask for, each with what they expect; and not much more than that. */
+static void constants_are_special_cases_where_tests_have_them(void **state)
+{
+    static char text[] = "def test_it():\n    assert parse('1h 30m') == 5400\n"
+                         "@pytest.mark.parametrize('a, b', [(7, 5040), ('2s', 2)])\n";
+    static char path[] = "test_it.py";
+    static char cases[] = "{\"cases\":[{\"argv\":[\"1\\n2\"],\"expect\":{\"stdout\":\"3\"}}]}";
+    static const struct {
+        const char *json;
+        bool is_special;
+    } table[] = {
+        { SPECIAL(CASE("1h 30m", "5400") "," CASE("7", "5040") "," CASE("2s", "2")), true },
+        { SPECIAL(CASE("1h 30m", "5400") "," CASE("7", "5040") "," CASE("1\\n2", "3")), true },
+        { SPECIAL(CASE("1h 30m", "") "," CASE("7", "") "," CASE("2s", "")), true },
+        { SPECIAL(
+              CASE("1h 30m", "5400") "," CASE("7", "5040") "," CASE("2s", "2") "," CASE("8", "4")),
+          true },
+        { SPECIAL(CASE("1h 30m", "5400") "," CASE("7", "5040") "," CASE("2s", "2") "," CASE(
+              "8", "4") "," CASE("9", "4")),
+          false },
+        { SPECIAL(CASE("1h 30m", "5400") "," CASE("7", "5041") "," CASE("2s", "2")), false },
+        { SPECIAL(CASE("1h 30m", "5400") "," CASE("7", "5040")), false },
+        { SPECIAL(""), false },
+        { SPECIAL("1,null,{\"inputs\":7,\"answer\":[]},{\"inputs\":[{}]}"), false },
+    };
+    struct agent_file file = { .path = path, .text = text, .len = sizeof(text) - 1 };
+    const struct judge_tests tests = { .files = { .items = &file, .n = 1 }, .cases = cases };
+
+    for (size_t i = 0; i < N_ELEMENTS(table); i++) {
+        struct check check = { 0 };
+
+        assert_int_equal(check_read(table[i].json, strlen(table[i].json), &tests, &check, NULL), 0);
+        assert_int_equal(check.hint != NULL, table[i].is_special);
+        check_clear(&check);
+        assert_int_equal(check_read(table[i].json, strlen(table[i].json), NULL, &check, NULL), 0);
+        assert_null(check.hint);
+        check_clear(&check);
+    }
 }
 
 static void coverage_is_the_union_of_all_tests(void **state)
@@ -586,6 +631,7 @@ int main(void)
         cmocka_unit_test(a_line_is_one_line),
         cmocka_unit_test(long_output_is_head_and_tail),
         cmocka_unit_test(the_check_tells_the_first_kind_of_complaint),
+        cmocka_unit_test(constants_are_special_cases_where_tests_have_them),
         cmocka_unit_test(coverage_is_the_union_of_all_tests),
         cmocka_unit_test(coverage_is_of_lines_that_the_code_has),
     };

@@ -5,6 +5,7 @@ docs/internals/judge-guest.md has the whole story.  Modules of both boxes: wire,
 echo.  Of the box with the tests: runner_main, remote, adopting, proxies, lent, doubles, asserts,
 minipytest, fixtures, collect, run, unit.  Of the box with the tested code: server_main, serve,
 borrowed, awaiting, cover, lines, forking.  Of a program's box: cover_main, cover, lines, watch.
+Of the box in which code is only read: special.
 
 Both are started for every test, so little is imported.  `typing` is for readers and checkers only:
 TYPE_CHECKING is false when this runs.
