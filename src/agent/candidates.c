@@ -90,34 +90,119 @@ static int write_all(struct candidates *all, const char *prefix, struct gb_err *
 
 /* ---- judging -------------------------------------------------------------------------------- */
 
-static int matrix_text(void *user, struct buf *ret, struct gb_err *err)
+static void find_idle(const struct candidates *all, bool *idle)
 {
-    struct candidates *all = user;
-    size_t n = all->n + all->has_stub;
-    struct judge_spec specs[AGENT_CANDIDATES_MAX + 1] = { 0 };
-    struct json_writer w;
+    const struct judge_tests *tests = &all->task->out->tests;
+    const struct judge_report *stub = &all->reports[all->n];
+
+    for (size_t i = 0; i < tests->n; i++)
+        idle[i] = all->has_stub ? i < stub->n_rows && stub->rows[i].result == TEST_PASSED
+                                : stub_passes(tests, tests->items[i].id);
+}
+
+static int pick(const struct candidates *all, struct choice_of *ret, struct gb_err *err)
+{
+    const struct judge_tests *tests = &all->task->out->tests;
+    cleanup_free bool *idle = calloc(tests->n + 1, sizeof(*idle));
+    int r = -ENOMEM;
+
+    if (idle) {
+        find_idle(all, idle);
+        r = choose_best(tests, all->reports, all->n, idle, ret);
+    }
+    return r < 0 ? gb_fail(err, r, GB_BLAME_HOST, "no memory to choose a solution") : 0;
+}
+
+/* What meets the tests: solutions that are the same, letter for letter, do it once. */
+struct meeting {
+    struct judge_spec specs[AGENT_CANDIDATES_MAX + 1];
+    struct judge_report reports[AGENT_CANDIDATES_MAX + 1];
+    size_t places[AGENT_CANDIDATES_MAX + 1]; /* of each solution in these */
+    size_t n;
+};
+
+static bool are_same(const struct agent_files *a, const struct agent_files *b)
+{
+    bool is_same = a->n == b->n;
+
+    for (size_t i = 0; is_same && i < a->n; i++) {
+        const struct agent_file *other = agent_files_find(b, a->items[i].path);
+
+        is_same = other && other->len == a->items[i].len &&
+                  memcmp(other->text, a->items[i].text, other->len) == 0;
+    }
+    return is_same;
+}
+
+static void meeting_init(struct meeting *m, struct candidates *all)
+{
+    for (size_t i = 0; i < all->n + all->has_stub; i++) {
+        size_t twin = 0;
+
+        while (twin < i && !are_same(&all->codes[twin], &all->codes[i]))
+            twin++;
+        if (twin < i) {
+            m->places[i] = m->places[twin];
+            continue;
+        }
+        m->specs[m->n] = build_judge_spec(all->task);
+        m->specs[m->n].code = &all->codes[i];
+        if (i == all->n)
+            m->specs[m->n].progress = NULL;
+        m->places[i] = m->n++;
+    }
+}
+
+/* The one that will be taken is measured as if it were alone. */
+static int cover_best(struct meeting *m, struct candidates *all, struct gb_err *err)
+{
+    struct choice_of choice = { 0 };
+    size_t place;
     int r;
 
-    for (size_t i = 0; i < n; i++) {
-        specs[i] = build_judge_spec(all->task);
-        specs[i].code = &all->codes[i];
-        specs[i].progress = i < all->n ? specs[i].progress : NULL;
-    }
-    r = judge_run_all(specs, n, all->reports, err);
+    for (size_t i = 0; i < all->n + all->has_stub; i++)
+        all->reports[i] = m->reports[m->places[i]]; /* borrowed */
+    r = pick(all, &choice, err);
+    memset(all->reports, 0, sizeof(all->reports));
+    place = m->places[choice.which];
+    choice_of_clear(&choice);
+    return r < 0 ? r : judge_cover(&m->specs[place], &m->reports[place], err);
+}
+
+static int put_reports(const struct meeting *m, size_t n, struct buf *ret)
+{
+    struct json_writer w;
+    int r = 0;
+
     json_writer_init(&w, ret, false);
     json_array_begin(&w, NULL);
     for (size_t i = 0; i < n && r == 0; i++) {
         cleanup_buf struct buf report = BUF_INIT(MATRIX_MAX);
 
-        r = judge_report_text(&all->reports[i], &report);
+        r = judge_report_text(&m->reports[m->places[i]], &report);
         if (r == 0)
             json_put_raw(&w, NULL, report.data);
     }
     json_array_end(&w);
-    for (size_t i = 0; i < n; i++)
-        judge_report_clear(&all->reports[i]);
+    return r < 0 ? r : json_writer_end(&w);
+}
+
+static int matrix_text(void *user, struct buf *ret, struct gb_err *err)
+{
+    struct candidates *all = user;
+    cleanup_free struct meeting *m = calloc(1, sizeof(*m));
+    int r;
+
+    if (!m)
+        return gb_no_memory(err);
+    meeting_init(m, all);
+    r = judge_run_all(m->specs, m->n, m->reports, err);
     if (r == 0)
-        r = json_writer_end(&w);
+        r = cover_best(m, all, err);
+    if (r == 0)
+        r = put_reports(m, all->n + all->has_stub, ret);
+    for (size_t i = 0; i < m->n; i++)
+        judge_report_clear(&m->reports[i]);
     return r < 0 ? r : task_clean(all->task, ret);
 }
 
@@ -161,16 +246,6 @@ static int judge_all(struct candidates *all, const char *prefix, struct gb_err *
 
 /* ---- choosing ------------------------------------------------------------------------------- */
 
-static void find_idle(const struct candidates *all, bool *idle)
-{
-    const struct judge_tests *tests = &all->task->out->tests;
-    const struct judge_report *stub = &all->reports[all->n];
-
-    for (size_t i = 0; i < tests->n; i++)
-        idle[i] = all->has_stub ? i < stub->n_rows && stub->rows[i].result == TEST_PASSED
-                                : stub_passes(tests, tests->items[i].id);
-}
-
 static int tell_matrix(struct candidates *all, const struct choice_of *choice, struct gb_err *err)
 {
     struct task *task = all->task;
@@ -197,18 +272,10 @@ static int tell_matrix(struct candidates *all, const struct choice_of *choice, s
 
 static int choose(struct candidates *all, size_t *ret, struct gb_err *err)
 {
-    const struct judge_tests *tests = &all->task->out->tests;
-    cleanup_free bool *idle = calloc(tests->n + 1, sizeof(*idle));
     struct choice_of choice = { 0 };
-    int r = -ENOMEM;
+    int r = pick(all, &choice, err);
 
-    if (idle) {
-        find_idle(all, idle);
-        r = choose_best(tests, all->reports, all->n, idle, &choice);
-    }
-    if (r < 0)
-        r = gb_fail(err, r, GB_BLAME_HOST, "no memory to choose a solution");
-    else
+    if (r == 0)
         r = tell_matrix(all, &choice, err);
     *ret = choice.which;
     choice_of_clear(&choice);

@@ -3,7 +3,7 @@
  *
  *    prepare   each solution: check, compile                     side by side
  *    matrix    every test of every solution that came so far     side by side, one crew
- *    conclude  coverage, outcome, summary                        side by side
+ *    conclude  outcome, summary                                  side by side
  *
  * Rows lie where their tests do, whatever ends first.  After the first failure that is ours no new
  * box is begun.
@@ -232,6 +232,11 @@ static void meet_one(void *user, size_t i)
         kind_of(j->spec)->rest(j);
 }
 
+static bool has_passed(const struct judge_report *report)
+{
+    return report->outcome == OUTCOME_PASSED || report->outcome == OUTCOME_SUSPECT;
+}
+
 static void conclude_one(void *user, size_t i)
 {
     struct matrix *m = user;
@@ -243,8 +248,7 @@ static void conclude_one(void *user, size_t i)
     if (atomic_load(&m->is_over))
         return;
     r = judging_conclude(j, &err);
-    if (r == 0 && kind->conclude && !j->is_decided &&
-        (j->report->outcome == OUTCOME_PASSED || j->report->outcome == OUTCOME_SUSPECT))
+    if (r == 0 && kind->conclude && !j->is_decided && has_passed(j->report))
         r = kind->conclude(j, &err);
     if (r < 0)
         fail(m, j, r, &err);
@@ -322,10 +326,8 @@ int judge_run_all(const struct judge_spec *specs, size_t n, struct judge_report 
     m.judgings = calloc(n, sizeof(*m.judgings));
     if (!m.judgings)
         return gb_no_memory(err);
-    for (; r == 0 && m.n < n; m.n++) {
+    for (; r == 0 && m.n < n; m.n++)
         r = judging_begin(&m.judgings[m.n], &specs[m.n], &ret[m.n], err);
-        m.judgings[m.n].is_alone = n == 1;
-    }
     if (r == 0 && n > 0)
         r = run_matrix(&m, specs[0].jobs, err);
     for (size_t i = 0; i < m.n; i++)
@@ -336,7 +338,30 @@ int judge_run_all(const struct judge_spec *specs, size_t n, struct judge_report 
     return r;
 }
 
+/* ---- statements ----------------------------------------------------------------------------- */
+
+int judge_cover(const struct judge_spec *spec, struct judge_report *report, struct gb_err *err)
+{
+    cleanup_report struct judge_report anew = { 0 };
+    struct judging j;
+    int r;
+
+    if (!has_passed(report) || report->n_rows == 0)
+        return 0;
+    r = judging_begin(&j, spec, &anew, err);
+    for (size_t i = 0; r == 0 && i < anew.n_rows && i < report->n_rows; i++)
+        j.notes[i].is_together = report->rows[i].is_together;
+    if (r == 0)
+        r = kind_of(spec)->cover(&j, err);
+    if (r == 0)
+        report->coverage = anew.coverage;
+    judging_clear(&j);
+    return r;
+}
+
 int judge_run(const struct judge_spec *spec, struct judge_report *ret, struct gb_err *err)
 {
-    return judge_run_all(spec, 1, ret, err);
+    int r = judge_run_all(spec, 1, ret, err);
+
+    return r < 0 ? r : judge_cover(spec, ret, err);
 }

@@ -176,13 +176,18 @@ struct judge_spec {
  * the model that wrote it (-EINVAL).  Withdrawn tests stay so.  spec->code is not looked at. */
 int judge_collect(const struct judge_spec *spec, struct judge_tests *tests, struct gb_err *err);
 
-/* 0 whatever the outcome; negative when it could not be told (no box, cancelled). */
+/* 0 whatever the outcome; negative when it could not be told (no box, cancelled).  With
+ * judge_cover(). */
 int judge_run(const struct judge_spec *spec, struct judge_report *ret, struct gb_err *err);
 
 /* Several solutions meet their tests in one matrix of boxes, side by side; jobs and cancel_fd are
  * those of the first.  0 or the first failure; reports are the caller's to clear in any case. */
 int judge_run_all(const struct judge_spec *specs, size_t n, struct judge_report *ret,
                   struct gb_err *err);
+
+/* Of a solution in Python that has passed: the same tests once more, to see which statements they
+ * reach.  Decides nothing, and is for the one that is delivered: it takes as long as the tests. */
+int judge_cover(const struct judge_spec *spec, struct judge_report *report, struct gb_err *err);
 
 /* The program once, as a person would start it. */
 struct judge_try {

@@ -105,7 +105,6 @@ struct judging {
     const struct judge_spec *spec;
     struct judge_report *report;
     struct judge_note *notes; /* of report->rows */
-    bool is_alone;            /* no other solution meets the tests besides */
     bool is_decided;          /* before any test: report has diagnosis and summary */
     char *hint;               /* what the text of the code gives reason to suspect */
     char *packages;           /* check.packages: told when a test fails */
@@ -127,6 +126,8 @@ struct judge_kind {
     void (*rest)(struct judging *judging);
     /* When every test has passed, also where the outcome is suspect; may be NULL. */
     int (*conclude)(struct judging *judging, struct gb_err *err);
+    /* report->coverage of a solution that has passed, begun anew. */
+    int (*cover)(struct judging *judging, struct gb_err *err);
 };
 
 extern const struct judge_kind judge_program;

@@ -513,5 +513,5 @@ const struct judge_kind judge_library = {
     .collect = collect,
     .prepare = prepare,
     .meet = meet,
-    .conclude = cover,
+    .cover = cover,
 };

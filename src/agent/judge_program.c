@@ -542,9 +542,21 @@ static int conclude(struct judging *j, struct gb_err *err)
     int r = j->report->outcome == OUTCOME_PASSED ? special_find(j, err) : 0;
 
     rest(j);
-    if (r == 0 && j->is_alone && is_python(j->spec))
-        r = program_watch(j, err);
     return r;
+}
+
+static int cover(struct judging *j, struct gb_err *err)
+{
+    cleanup_free char *refused = NULL;
+    enum diagnosis ignored;
+    int r;
+
+    if (!is_python(j->spec))
+        return 0;
+    r = find_cases(j, err);
+    if (r == 0)
+        r = program_prepare(j->spec, &j->program, &ignored, &refused, err);
+    return r < 0 || refused ? r : program_watch(j, err);
 }
 
 const struct judge_kind judge_program = {
@@ -553,4 +565,5 @@ const struct judge_kind judge_program = {
     .meet = meet,
     .rest = rest,
     .conclude = conclude,
+    .cover = cover,
 };

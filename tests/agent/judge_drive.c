@@ -215,7 +215,8 @@ static void do_run(struct drive *d, struct json_writer *w)
     struct judge_report reports[SOLUTIONS_MAX] = { 0 };
     struct buf text = BUF_INIT(TEXT_MAX);
     struct gb_err err = { 0 };
-    int r = judge_run_all(d->specs, d->n_solutions, reports, &err);
+    int r = d->n_solutions == 1 ? judge_run(d->specs, reports, &err)
+                                : judge_run_all(d->specs, d->n_solutions, reports, &err);
 
     if (r < 0) {
         put_error(w, "run", r, &err);

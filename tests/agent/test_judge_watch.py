@@ -95,7 +95,7 @@ def test_an_interpreter_that_hears_nobody_is_not_measured(place):
     assert share({"main.py": "print(1)\n"}, [case("it", {"stdout": "1"})], contract=contract) is None
 
 
-def test_other_languages_and_several_solutions_are_not_measured(place):
+def test_other_languages_and_solutions_of_which_one_will_be_taken_are_not_measured(place):
     assert share("echo 1\n", [case("it", {"stdout": "1"})], language="sh", file="main.sh") is None
     both = drive(program_contract(), [{"main.py": SIGN}, {"main.py": SIGN + "\n"}], cases={"cases": [UP]})
     assert [(report["outcome"], report["coverage"]) for report in both["run"]] == [("passed", None)] * 2

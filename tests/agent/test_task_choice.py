@@ -51,6 +51,29 @@ def test_solutions_that_cannot_be_read_leave_the_others(place):
     assert len(found["solutions"]) == 2 and done.document["files"][0]["text"] == COUNT
 
 
+def test_what_is_taken_is_measured_as_if_it_were_alone(place):
+    """Coverage of a program, once: in the report of the choice and in the document; the others have none."""
+    partly = SUM + "except OSError:\n    sys.exit('cannot be read')\n"
+    agent = Agent(place, candidates(WRONG_COUNT, partly, partly + "\n"))
+    done = agent.call("--jsonl", "--candidates", "3", TASK, code=0)
+    alone = Agent(place, candidates(partly)).run(TASK)
+    assert done.document["matrix"]["chosen"] == 2 and 0 < done.document["coverage"] < 1
+    assert done.document["coverage"] == alone.document["coverage"]
+    reports = [e["report"] for e in done.events if e["event"] == "report"]
+    assert [report["coverage"] for report in reports] == [done.document["coverage"]]
+
+
+def test_solutions_that_are_the_same_meet_the_tests_once(place):
+    """And count as often as they were written."""
+    agent = Agent(place, candidates(WRONG_COUNT, COUNT, COUNT, COUNT))
+    done = agent.call("--jsonl", "--candidates", "4", TASK, code=0)
+    found, groups = matrix(done)
+    assert groups == [1, 2, 2, 2] and found["chosen"] == 2 and not found["weak"]
+    assert len([e for e in done.events if e["event"] == "test"]) == 2 * len(found["tests"])
+    assert [solution["outcome"] for solution in found["solutions"]] == ["failed", "passed", "passed", "passed"]
+    assert done.document["coverage"] is not None
+
+
 def test_all_but_the_first_are_sampled_warm(place):
     texts = iter([WRONG_COUNT, COUNT, SUM])
     say = task.by_role(PLANS=program(), CASES=cases(), CODES=lambda _: file("count.py", next(texts)),

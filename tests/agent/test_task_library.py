@@ -168,3 +168,8 @@ def test_a_whole_file_that_skips_has_no_test(place):
     agent = Agent(place, rules(skips, PLAIN, when="do not load: not here"))
     assert agent.run("sums of files").document["outcome"] == "passed"
     assert len(task.prompts(agent.folder(), "tests")) == 2
+
+
+def test_the_best_of_several_is_measured(place):
+    done = Agent(place, rules(PLAIN)).run("--candidates", "2", "sums of files")
+    assert done.document["matrix"]["chosen"] == 1 and done.document["coverage"] == 1, done
