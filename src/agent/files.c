@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "json/utf8.h"
 #include "json/writer.h"
+#include "run/touch.h"
 
 static int refuse(const char *path, const char *why, struct gb_err *err)
 {
@@ -74,6 +75,8 @@ int agent_path_check(const char *path, struct gb_err *err)
                       err);
     if (has_option(path))
         return refuse(path, "no part of it may begin with '-'", err);
+    if (touch_is_git(path))
+        return refuse(path, "git would obey what lies there", err);
     return 0;
 }
 

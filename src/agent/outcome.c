@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "json/value.h"
 #include "json/writer.h"
+#include "run/touch.h"
 
 #define PART_MAX (32 << 20)
 
@@ -52,6 +53,23 @@ static void put_packages(struct json_writer *w, const char *json)
     json_object_begin(w, "dependencies");
     event_put_packages(w, json);
     json_object_end(w);
+}
+
+/* Of the code: tests are run by whoever means to. */
+static void put_runners(struct json_writer *w, const struct agent_files *code)
+{
+    json_array_begin(w, "runners");
+    for (size_t i = 0; i < code->n; i++) {
+        const char *runner = touch_runner(code->items[i].path);
+
+        if (!runner)
+            continue;
+        json_object_begin(w, NULL);
+        json_put_str(w, "path", code->items[i].path);
+        json_put_str(w, "runner", runner);
+        json_object_end(w);
+    }
+    json_array_end(w);
 }
 
 static void put_tests(struct json_writer *w, const struct agent_outcome *out)
@@ -131,6 +149,7 @@ int agent_outcome_text(const struct agent_spec *spec, const struct agent_outcome
     put_network(&w, &outcome->reach);
     put_packages(&w, outcome->packages);
     agent_files_list(&w, "files", &outcome->code);
+    put_runners(&w, &outcome->code);
     put_tests(&w, outcome);
     agent_files_list(&w, "test_files", &outcome->tests.files);
     put_json(&w, "test_cases", outcome->tests.cases);

@@ -21,6 +21,7 @@
 #include "run/result.h"
 #include "run/room.h"
 #include "run/save.h"
+#include "run/touch.h"
 #include "run/transfer.h"
 #include "run/workspace.h"
 #include "wire/listing.h"
@@ -251,7 +252,7 @@ static int get_place(const struct pair *pair, const struct box_place *place,
         if (r < 0)
             return r;
     }
-    if (workspace_is_git(path_base(ret)))
+    if (touch_is_git(path_base(ret)))
         return gb_fail(err, -EPERM, GB_BLAME_CALLER,
                        "%.200s: git would obey what the box has put there" GB_REMEDY
                        "give it another name",

@@ -17,6 +17,7 @@
 #include "cli/test_table.h"
 #include "cli/view.h"
 #include "model/model.h"
+#include "run/touch.h"
 
 #define TEXT_MAX       (256 << 10)
 #define ANSWER_MAX     (16 << 20)
@@ -107,10 +108,12 @@ static void tell_files(struct view *view, const struct deliverable *delivered, c
         return;
     (void)buf_puts(&text, *dir ? dir : "not written; --out DIR says where to");
     for (size_t i = 0; i < delivered->n; i++) {
+        const char *runner = touch_runner(delivered->items[i].path);
         char size[NUM_TEXT_MAX];
 
-        (void)buf_printf(&text, "\n  %-28s %10s", delivered->items[i].path,
-                         num_size_text(delivered->items[i].len, size));
+        (void)buf_printf(&text, "\n  %-28s %10s%s%s", delivered->items[i].path,
+                         num_size_text(delivered->items[i].len, size), runner ? "  run by " : "",
+                         runner ? runner : "");
     }
     if (buf_error(&text) == 0)
         view_tell(view, TERM_BOLD, "files", text.data);

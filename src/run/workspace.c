@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,6 +19,7 @@
 #include "run/result.h"
 #include "run/room.h"
 #include "run/save.h"
+#include "run/touch.h"
 #include "wire/crate.h"
 
 /* Files are sent in batches, so that few descriptors are open at a time. */
@@ -190,30 +190,19 @@ struct keeper {
     struct save save;
     bool is_open;         /* the present file is being written */
     char path[NOTED_MAX]; /* the present file's, cut to what is told */
+    const char *runner;   /* of it; NULL */
     unsigned n_kept;
     unsigned n_failed;
     unsigned n_git;
+    unsigned n_run;      /* that other tools run */
     struct gb_err first; /* failure */
 };
-
-/* git runs hooks and obeys settings that lie there; some file systems know no case. */
-bool workspace_is_git(const char *path)
-{
-    static const char name[] = ".git";
-
-    for (size_t len; *path; path += len + (path[len] == '/')) {
-        len = strcspn(path, "/");
-        if (len == strlen(name) && strncasecmp(path, name, len) == 0)
-            return true;
-    }
-    return false;
-}
 
 static bool is_skipped(struct keeper *keeper, const char *path)
 {
     if (keeper->back->source && strcmp(path, keeper->back->source) == 0)
         return true;
-    if (!workspace_is_git(path))
+    if (!touch_is_git(path))
         return false;
     if (keeper->n_git++ == 0)
         run_result_add_note(keeper->result, "not copied back, because git would obey it: %s",
@@ -244,6 +233,7 @@ static int keep_item(void *user, const struct crate_item *item)
     if (is_skipped(keeper, item->path))
         return 0;
     keeper->is_open = true;
+    keeper->runner = touch_runner(item->path);
     r = save_begin(&keeper->save, keeper->base_fd, item->path, item->mode, &err);
     return r < 0 ? keep_failed(keeper, r, &err) : 0;
 }
@@ -270,6 +260,9 @@ static int keep_done(void *user)
     if (r < 0)
         return keep_failed(keeper, r, &err);
     keeper->n_kept++;
+    if (keeper->runner && keeper->n_run++ < NOTES_MAX)
+        run_result_add_note(keeper->result, "copied back, and %s runs it: %s", keeper->runner,
+                            keeper->path);
     return 0;
 }
 
@@ -285,6 +278,9 @@ static int keep_told(struct keeper *keeper, int r, struct gb_err *err)
     if (keeper->n_git > 1)
         run_result_add_note(keeper->result, "not copied back: %u more below .git",
                             keeper->n_git - 1);
+    if (keeper->n_run > NOTES_MAX)
+        run_result_add_note(keeper->result, "copied back: %u more that tools run by themselves",
+                            keeper->n_run - NOTES_MAX);
     if (keeper->n_failed > NOTES_MAX)
         run_result_add_note(keeper->result, "not copied back: %u more files",
                             keeper->n_failed - NOTES_MAX);

@@ -3,7 +3,7 @@
  *
  * Copied in before and copied back after, never a live mount: regular files only, under caps, no
  * link followed on either side.  A file that the run removed stays on the host.  Nothing named
- * ".git" or below it comes back: git runs what lies there.
+ * ".git" or below it comes back, and files that other tools run get a note (run/touch.h).
  */
 #pragma once
 
@@ -46,6 +46,3 @@ struct workspace_back {
  * note for each of the first ones, and the error is the first one's. */
 int workspace_get(struct box *box, const struct workspace_back *back, struct run_result *result,
                   struct gb_err *err);
-
-/* Is it, or does it lie in, something that git obeys? */
-bool workspace_is_git(const char *path);

@@ -13,6 +13,7 @@ PATHS = [
     "../count.py", "OUTSIDE/count.py", "a/../../count.py", "..\\count.py", "C:\\count.py", "~/count.py/..",
     "./../x.py", "x/" * 130 + "count.py", "a" * 300 + ".py", "-rf.py", "con:x.py", "a|b.py",
     "count\u202e.py", "\u2025/x.py", "co\tunt.py", "`x`.py", "a//b.py", "a/./b.py", "count.py/",
+    ".git/hooks/pre-commit", "src/.GIT/config", ".git",
 ]
 
 
@@ -33,12 +34,13 @@ def test_a_path_that_leads_elsewhere_writes_nothing(place, path):
     done = agent.run("--max-attempts", "1", "--max-steps", "1", "an answer", code=None)
     assert done.document, done
     for written in done.document["files"]:
-        parts = written["path"].split("/")
-        assert ".." not in parts and not written["path"].startswith("/"), done
+        parts = written["path"].lower().split("/")
+        assert not {"..", ".git"} & set(parts) and not written["path"].startswith("/"), done
     assert outside(place) == before
     folder = agent.folder()
     for name in task.tree(folder):
         assert (folder / name).resolve().is_relative_to(folder.resolve())
+        assert ".git" not in str(name).lower().split("/")
 
 
 def test_every_path_that_leads_elsewhere_is_told_to_the_model(place):
@@ -53,7 +55,7 @@ def test_every_path_that_leads_elsewhere_is_told_to_the_model(place):
 
 
 def test_a_contract_with_paths_that_lead_elsewhere_is_refused(place):
-    for files in (["../x.py"], [f"{place.base}/x.py"], ["a\\b.py"], ["x" * 300], [""], ["-x"], ["a", "a"]):
+    for files in (["../x.py"], [f"{place.base}/x.py"], ["a\\b.py"], ["x" * 300], [""], ["-x"], ["a", "a"], [".git/config"]):
         agent = Agent(place, [rule(contract("program", files=files), system=task.PLANS),
                               rule("No code.", system=task.DRAFTS)])
         done = agent.run(TASK, code=1)

@@ -385,6 +385,16 @@ def test_two_things_that_claim_one_name_are_refused(place, words):
     assert result.err.startswith(b"glovebox: --file: '") and b"in the box too" in result.err, result
 
 
+def test_what_other_tools_would_run_gets_a_note(place):
+    """S01: a file that was there and is the same did not come back."""
+    folder = make_workspace(place.base / "cwd" / "project")
+    write(folder / "Makefile", b"all:\n")
+    result = box.run("mkdir .vscode; echo evil | tee .envrc .vscode/tasks.json fine >/dev/null", language="sh", workspace=folder)
+    assert sorted(result.notes) == ["copied back, and VS Code runs it: .vscode/tasks.json",
+                                    "copied back, and direnv runs it: .envrc"], result
+    assert (folder / ".envrc").read_bytes() == b"evil\n"
+
+
 def test_git_is_not_written_to(place):
     folder = make_workspace(place.base / "cwd" / "project")
     write(folder / ".git" / "config", b"[core]\n")

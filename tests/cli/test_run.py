@@ -199,6 +199,31 @@ def test_a_file_that_is_replaced_in_a_box_is_as_it_was_in_the_next(place, how):
     assert (place.cwd / "sales.csv").read_text() == "a,3\nb,4\n"
 
 
+TRAPS = {"Makefile": "make", ".envrc": "direnv", ".vscode/tasks.json": "VS Code", "lib/evil.pth": "Python"}
+
+
+def test_what_other_tools_would_run_is_told_and_run_by_nobody(place):
+    """S01"""
+    fakes = place.base / "fakes"
+    fakes.mkdir()
+    for name in ("git", "make", "direnv", "code", "python3", "pytest", "sh"):
+        (fakes / name).write_text(f"#!/bin/sh\n: >{place.base}/{name}.was-run\n")
+        (fakes / name).chmod(0o755)
+    rules = scripts.program_rules()
+    files = "\n".join(scripts.file(path, "trap\n") for path in TRAPS)
+    rules[0] = scripts.rule(scripts.contract("program", files=["count.py", *TRAPS]), system="You plan")
+    rules[2] = scripts.rule(scripts.file("count.py", scripts.COUNT) + "\n" + files, system="You write code")
+    desk = Desk(place, rules)
+    out = place.cwd / "made"
+    answer = desk.run("--jsonl", "--out", out, TASK, env={**desk.env, "PATH": f"{fakes}:{desk.env['PATH']}"})
+    document = scripts.events(answer.stdout)[-1]["document"]
+    assert {row["path"]: row["runner"] for row in document["runners"]} == TRAPS, document
+    assert (out / ".envrc").read_text() == "trap\n" and not list(place.base.glob("*.was-run"))
+    told = desk.run("--plain", TASK).stderr.decode()
+    assert [line for line in told.splitlines() if "Makefile" in line and line.endswith("run by make")], told
+    assert not [line for line in told.splitlines() if "count.py" in line and "run by" in line]
+
+
 def test_out_is_never_written_over_somebodys_files(place):
     out = place.cwd / "out"
     out.mkdir()
