@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Looks at code before it runs: python3 -I judge_check.py [--contract FILE] [--seconds N] DIR
+"""Looks at code before it runs: python3 -I judge_check.py [--contract FILE] [--seconds N] DIR...
 
-Prints one JSON object: {"syntax", "interface", "missing_modules", "missing_packages", "lint", "lint_by",
+Prints a line for each directory, as soon as it was read, with one JSON object: {"syntax", "interface", "missing_modules", "missing_packages", "lint", "lint_by",
 "hints"}, lists of what was found; each linter has N seconds.  Nothing of the code is imported or run; what cannot be told from the text
 (names made at run time, star imports, foreign base classes) is not complained about.
 """
@@ -498,7 +498,7 @@ def main(argv: list[str]) -> None:
     # Isolated from the workspace, which the host puts first there, and not from the packages behind it.
     sys.path += os.environ.get("PYTHONPATH", "").split(os.pathsep)[1:]
     contract: dict[str, Any] = {}
-    folder = ""
+    folders: list[str] = []
     seconds: float = LINT_SECONDS
     words = iter(argv)
     for word in words:
@@ -508,10 +508,11 @@ def main(argv: list[str]) -> None:
         elif word == "--seconds":
             seconds = min(LINT_SECONDS, float(next(words, "")))
         else:
-            folder = word
-    if not os.path.isdir(folder):
-        sys.exit("judge_check: name the directory of the code")
-    print(json.dumps(bounded(check(os.path.abspath(folder), contract, seconds))))
+            folders.append(word)
+    if not folders or not all(map(os.path.isdir, folders)):
+        sys.exit("judge_check: name the directories of the code")
+    for folder in folders:
+        print(json.dumps(bounded(check(os.path.abspath(folder), contract, seconds))), flush=True)
 
 
 if __name__ == "__main__":

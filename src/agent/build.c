@@ -245,6 +245,7 @@ static int mutation_text(void *user, struct buf *ret, struct gb_err *err)
     spec.code = &task->out->code;
     spec.progress = NULL;
     spec.known = &task->out->mutation;
+    spec.judged = &task->out->report;
     r = judge_mutate(&spec, &mutation, err);
     if (r == 0)
         r = judge_mutation_text(&mutation, ret);

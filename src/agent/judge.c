@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* agent/judge.c - the order in which solutions meet their tests.
  *
+ *    read      solutions in Python, several in one box           side by side
  *    prepare   each solution: check, compile                     side by side
  *    matrix    every test of every solution that came so far     side by side, one crew
  *    conclude  outcome, summary                                  side by side
@@ -32,6 +33,7 @@ struct matrix {
     size_t n;
     struct place *places;
     size_t n_places;
+    size_t group;         /* solutions that are read in one box */
     pthread_mutex_t lock; /* of every judging's r and err, and around progress */
     atomic_bool is_over;  /* something failed */
 };
@@ -170,8 +172,7 @@ void judging_clear(struct judging *j)
     if (j->report && j->is_decided)
         rows_free(j->report);
     free(j->notes);
-    free(j->hint);
-    free(j->packages);
+    check_clear(&j->check);
     program_clear(&j->program);
     cases_clear(&j->cases);
     *j = (struct judging){ 0 };
@@ -188,6 +189,31 @@ static void fail(struct matrix *m, struct judging *j, int r, const struct gb_err
     }
     (void)pthread_mutex_unlock(&m->lock);
     atomic_store(&m->is_over, true);
+}
+
+/* As many boxes as there are hands; one that is alone is read when it is prepared. */
+static size_t group_size(const struct matrix *m, unsigned jobs)
+{
+    size_t hands = jobs > 0 ? jobs : 1;
+    size_t size = (m->n + hands - 1) / hands;
+
+    return size < CHECKED_MAX ? size : CHECKED_MAX;
+}
+
+static void read_group(void *user, size_t i)
+{
+    struct matrix *m = user;
+    size_t first = i * m->group;
+    size_t n = m->n - first < m->group ? m->n - first : m->group;
+
+    check_some(&m->judgings[first], n);
+}
+
+static void read_all(struct matrix *m, unsigned jobs)
+{
+    m->group = group_size(m, jobs);
+    if (m->group > 1 && check_is_for(m->judgings[0].spec))
+        crew_do((m->n + m->group - 1) / m->group, jobs, read_group, m);
 }
 
 static void prepare_one(void *user, size_t i)
@@ -305,6 +331,7 @@ static int run_matrix(struct matrix *m, unsigned jobs, struct gb_err *err)
 {
     int r;
 
+    read_all(m, jobs);
     crew_do(m->n, jobs, prepare_one, m);
     r = first_failure(m, err);
     if (r == 0 && lay_out(m, jobs) < 0)

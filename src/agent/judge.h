@@ -159,12 +159,15 @@ struct judge_spec {
                                   caused; NULL: none */
     struct judge_net net;      /* of judge_try() alone, for the program's own start */
     struct judge_home home;    /* of judge_try() alone, too */
+    bool is_judged;            /* of judge_try() alone: its text was read before */
     unsigned jobs;             /* boxes at a time */
     int cancel_fd;
     uint64_t deadline_ns; /* no box begins after it or runs beyond it; what was not run for that is
                              a timeout.  0, CLOCK_NEVER_NS: none */
     const struct judge_mutation *known; /* of the same code with fewer tests: what was killed stays
                                            so and is not run again; may be NULL */
+    const struct judge_report *judged;  /* of judge_mutate() alone: of the same code and tests, for
+                                           the time that a program's cases take; may be NULL */
     /* A test has ended; may be NULL.  Called under a lock, from any thread. */
     void (*progress)(void *user, const struct judge_row *row);
     void *user;

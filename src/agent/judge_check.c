@@ -4,6 +4,7 @@
  * The reader is in a box (guest/python/judge_check.py): the code's text is hostile to a parser too.
  * Nothing of the code runs there, so what it prints is its own; it is bounded all the same.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,8 @@
 
 #define CODE_DIR         "code"
 #define CONTRACT_FILE    ".guest/contract.json"
-#define OUT_KEEP         (2 << 20)
+#define DIR_SIZE         32
+#define OUT_KEEP         ((size_t)2 << 20)
 #define SUMMARY_MAX      ((size_t)16 << 10)
 #define LINT_MAX         (16 << 10)
 #define FINDINGS_MAX     8
@@ -206,14 +208,15 @@ void check_clear(struct check *check)
 /* ---- in a box ------------------------------------------------------------------------------- */
 
 static int run_python(const struct judge_spec *spec, const struct load *load,
-                      const char *const *argv, struct trial_end *ret, struct gb_err *err)
+                      const char *const *argv, size_t keep, struct trial_end *ret,
+                      struct gb_err *err)
 {
     const struct trial_spec trial = {
         .box = spec->box,
         .files = load->files,
         .n_files = load->n,
         .argv = argv,
-        .keep = OUT_KEEP,
+        .keep = keep,
         .cancel_fd = spec->cancel_fd,
         .deadline_ns = spec->deadline_ns,
     };
@@ -228,7 +231,7 @@ static int add_available(const struct judge_spec *spec, char **told, struct gb_e
     const struct load nothing = { 0 };
     cleanup_buf struct buf text = BUF_INIT(3 * SUMMARY_MAX + 2 * MODULES_SHOWN);
     struct trial_end end;
-    int r = run_python(spec, &nothing, argv, &end, err);
+    int r = run_python(spec, &nothing, argv, OUT_KEEP, &end, err);
 
     if (r == 0) {
         (void)buf_puts(&text, *told);
@@ -269,17 +272,45 @@ static int tell_missing(const struct judge_spec *spec, struct check *check, stru
                : 0;
 }
 
-static int load_check(const struct judge_spec *spec, struct load *ret, struct buf *contract)
+/* Each solution has a directory of its own; the contract is that of all. */
+static int load_check(const struct judge_spec *specs, size_t n, char (*dirs)[DIR_SIZE],
+                      struct load *ret, struct buf *contract)
 {
     struct box_file guest;
-    int r = contract_text(spec->contract, contract);
+    int r = contract_text(specs[0].contract, contract);
 
-    if (r == 0)
-        r = load_files(ret, CODE_DIR, spec->code);
+    for (size_t i = 0; r == 0 && i < n; i++) {
+        (void)snprintf(dirs[i], DIR_SIZE, CODE_DIR "/%zu", i);
+        r = load_files(ret, dirs[i], specs[i].code);
+    }
     if (r == 0)
         r = load_add(ret, "", CONTRACT_FILE, 0444, contract->data, contract->len);
     guest_file(GUEST_CHECK, &guest);
     return r < 0 ? r : load_add(ret, "", guest.path, guest.mode, guest.bytes, (size_t)guest.size);
+}
+
+/* Nothing of them runs, so that one box can have them all. */
+static int read_codes(const struct judge_spec *specs, size_t n, struct trial_end *ret,
+                      struct gb_err *err)
+{
+    char seconds[32];
+    const char *argv[CHECKED_MAX + 9] = { "python3",    "-I",
+                                          "-B",         guest_path(GUEST_CHECK),
+                                          "--contract", CONTRACT_FILE,
+                                          "--seconds",  seconds };
+    char dirs[CHECKED_MAX][DIR_SIZE];
+    cleanup_buf struct buf contract = BUF_INIT((size_t)CONTRACT_TEXT_MAX * 2);
+    cleanup_load struct load load = { 0 };
+
+    *ret = (struct trial_end){ 0 };
+    /* Linters must not use up the time in which the code itself has to be read. */
+    (void)snprintf(seconds, sizeof(seconds), "%.3f",
+                   (double)specs[0].box->limits.wall_ms / 1000 / LINT_PART);
+    if (load_check(specs, n, dirs, &load, &contract) < 0)
+        return gb_no_memory(err);
+    for (size_t i = 0; i < n; i++)
+        argv[8 + i] = dirs[i];
+    return run_python(&specs[0], &load, argv, n * OUT_KEEP, ret, err);
 }
 
 /* The checker itself ended badly: a text that breaks the parser is no valid code.  But one that had
@@ -326,30 +357,19 @@ static int check_answer(const struct judge_spec *spec, const struct trial_end *e
         return 0; /* the tests will have no time either, and say so */
     if (end->verdict != VERDICT_OK)
         return check_failed(spec, end, ret, err);
-    r = end->is_cut[1] ? -EMSGSIZE
-                       : check_read(end->out.data ? end->out.data : "", end->out.len, spec->tests,
-                                    ret, err);
+    r = end->is_cut[1]
+            ? -EMSGSIZE
+            : check_read(end->out.data ? end->out.data : "", end->out.len, spec->tests, ret, err);
     return r < 0 && r != -ENOMEM ? check_unreadable(ret, err) : r;
 }
 
 int check_code(const struct judge_spec *spec, struct check *ret, struct gb_err *err)
 {
-    char seconds[32];
-    const char *const argv[] = { "python3",    "-I",          "-B",        guest_path(GUEST_CHECK),
-                                 "--contract", CONTRACT_FILE, "--seconds", seconds,
-                                 CODE_DIR,     NULL };
-    cleanup_buf struct buf contract = BUF_INIT((size_t)CONTRACT_TEXT_MAX * 2);
-    cleanup_load struct load load = { 0 };
     struct trial_end end;
     int r;
 
     *ret = (struct check){ 0 };
-    /* Linters must not use up the time in which the code itself has to be read. */
-    (void)snprintf(seconds, sizeof(seconds), "%.3f",
-                   (double)spec->box->limits.wall_ms / 1000 / LINT_PART);
-    if (load_check(spec, &load, &contract) < 0)
-        return gb_no_memory(err);
-    r = run_python(spec, &load, argv, &end, err);
+    r = read_codes(spec, 1, &end, err);
     if (r == 0)
         r = check_answer(spec, &end, ret, err);
     trial_end_clear(&end);
@@ -357,5 +377,53 @@ int check_code(const struct judge_spec *spec, struct check *ret, struct gb_err *
         r = tell_missing(spec, ret, err);
     if (r < 0)
         check_clear(ret);
+    return r;
+}
+
+/* ---- several solutions ---------------------------------------------------------------------- */
+
+bool check_is_for(const struct judge_spec *spec)
+{
+    return strcmp(spec->contract->language, "python") == 0;
+}
+
+/* The lines that came, up to the first that is none. */
+static void read_lines(struct judging *js, size_t n, const char *text, size_t len)
+{
+    for (size_t i = 0; i < n; i++) {
+        const char *newline = memchr(text, '\n', len);
+        size_t line = newline ? (size_t)(newline - text) : 0;
+
+        if (!newline || line > OUT_KEEP ||
+            check_read(text, line, js[i].spec->tests, &js[i].check, NULL) < 0) {
+            check_clear(&js[i].check);
+            return;
+        }
+        js[i].is_read = true;
+        text += line + 1;
+        len -= line + 1;
+    }
+}
+
+void check_some(struct judging *js, size_t n)
+{
+    struct trial_end end;
+    struct gb_err ignored = { 0 };
+
+    assert(n <= CHECKED_MAX);
+    if (read_codes(js[0].spec, n, &end, &ignored) == 0 && !end.is_cut[1] && end.out.data)
+        read_lines(js, n, end.out.data, end.out.len);
+    trial_end_clear(&end);
+}
+
+int judging_check(struct judging *j, struct gb_err *err)
+{
+    struct judge_report *report = j->report;
+    int r =
+        j->is_read ? tell_missing(j->spec, &j->check, err) : check_code(j->spec, &j->check, err);
+
+    report->diagnosis = j->check.diagnosis;
+    report->summary = take_ptr(j->check.summary);
+    report->lint = take_ptr(j->check.lint);
     return r;
 }

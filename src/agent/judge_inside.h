@@ -90,6 +90,14 @@ struct program {
 
 /* ---- one solution and its tests ------------------------------------------------------------- */
 
+struct check {                /* what the text of Python code tells (judge_check.c) */
+    enum diagnosis diagnosis; /* NONE: it may run */
+    char *summary;            /* for the model; of a diagnosis */
+    char *packages;           /* of the contract that are not there, for the model; NULL: none */
+    char *lint;
+    char *hint; /* special cases and the like; of one line */
+};
+
 /* What is known of a test besides its row; of the same index. */
 struct judge_note {
     const struct judge_test *test;
@@ -106,8 +114,8 @@ struct judging {
     struct judge_report *report;
     struct judge_note *notes; /* of report->rows */
     bool is_decided;          /* before any test: report has diagnosis and summary */
-    char *hint;               /* what the text of the code gives reason to suspect */
-    char *packages;           /* check.packages: told when a test fails */
+    struct check check;
+    bool is_read; /* check has it, but not what there is instead of modules */
     struct program program;
     struct program_cases cases;
     size_t n_open; /* tests that have not ended; guarded by the lock of judge.c */
@@ -204,16 +212,19 @@ int special_find(struct judging *judging, struct gb_err *err);
 
 /* ---- the text of Python code (judge_check.c) ------------------------------------------------ */
 
-struct check {
-    enum diagnosis diagnosis; /* NONE: it may run */
-    char *summary;            /* for the model; of a diagnosis */
-    char *packages;           /* of the contract that are not there, for the model; NULL: none */
-    char *lint;
-    char *hint; /* special cases and the like; of one line */
-};
+bool check_is_for(const struct judge_spec *spec);
 
 /* Python only; needs no run of the code. */
 int check_code(const struct judge_spec *spec, struct check *ret, struct gb_err *err);
+
+/* Several solutions in one box, whose specs follow one another.  Those that could be read so are
+ * marked; what breaks the reader leaves itself, and those behind it, to judging_check(). */
+#define CHECKED_MAX 16
+void check_some(struct judging *judgings, size_t n);
+
+/* Fills the report as far as the text tells: with a summary it is decided. */
+int judging_check(struct judging *judging, struct gb_err *err);
+
 /* What judge_check.py printed.  ret is the caller's to clear in any case. */
 int check_read(const char *json, size_t len, const struct judge_tests *tests, struct check *ret,
                struct gb_err *err);

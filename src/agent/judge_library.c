@@ -496,16 +496,9 @@ static int cover(struct judging *j, struct gb_err *err)
 
 static int prepare(struct judging *j, struct gb_err *err)
 {
-    struct check check = { 0 };
-    int r = check_code(j->spec, &check, err);
+    int r = judging_check(j, err);
 
-    j->report->diagnosis = check.diagnosis;
-    j->report->summary = take_ptr(check.summary);
-    j->report->lint = take_ptr(check.lint);
-    j->hint = take_ptr(check.hint);
-    j->packages = take_ptr(check.packages);
     j->is_decided = j->report->summary != NULL;
-    check_clear(&check);
     return r;
 }
 

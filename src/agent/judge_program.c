@@ -421,11 +421,6 @@ int program_meet(const struct program *program, const struct judge_spec *spec,
 
 /* ---- the kind ------------------------------------------------------------------------------- */
 
-static bool is_python(const struct judge_spec *spec)
-{
-    return strcmp(spec->contract->language, "python") == 0;
-}
-
 /* A case may not replace what is judged. */
 static int check_case_files(const struct judge_spec *spec, const struct program_case *item,
                             struct gb_err *err)
@@ -494,26 +489,22 @@ static int find_cases(struct judging *j, struct gb_err *err)
  */
 #define SHARING_PAYS 8
 
+static int tell_unsupplied(struct judging *j, struct gb_err *err)
+{
+    if (!j->spec->unsupplied)
+        return 0;
+    j->check.packages = strdup(j->spec->unsupplied);
+    return j->check.packages ? 0 : gb_no_memory(err);
+}
+
 /* Before anything runs: Python's check reads, a compiler compiles, other interpreters read. */
 static int prepare(struct judging *j, struct gb_err *err)
 {
     struct judge_report *report = j->report;
-    struct check check = { 0 };
     int r = find_cases(j, err);
 
-    if (r == 0 && is_python(j->spec))
-        r = check_code(j->spec, &check, err);
-    if (r == 0) {
-        report->diagnosis = check.diagnosis;
-        report->summary = take_ptr(check.summary);
-        report->lint = take_ptr(check.lint);
-        j->hint = take_ptr(check.hint);
-        j->packages = take_ptr(check.packages);
-        if (!is_python(j->spec) && j->spec->unsupplied &&
-            !(j->packages = strdup(j->spec->unsupplied)))
-            r = gb_no_memory(err);
-    }
-    check_clear(&check);
+    if (r == 0)
+        r = check_is_for(j->spec) ? judging_check(j, err) : tell_unsupplied(j, err);
     if (r == 0 && !report->summary)
         r = program_prepare(j->spec, &j->program, &report->diagnosis, &report->summary, err);
     if (r == 0 && !report->summary)
@@ -551,7 +542,7 @@ static int cover(struct judging *j, struct gb_err *err)
     enum diagnosis ignored;
     int r;
 
-    if (!is_python(j->spec))
+    if (!check_is_for(j->spec))
         return 0;
     r = find_cases(j, err);
     if (r == 0)

@@ -356,7 +356,7 @@ static enum outcome outcome_of(const struct judging *j, const struct tally *tall
     if (*ret_reason)
         return OUTCOME_SUSPECT;
     note = first_against(j, false);
-    *ret_reason = note ? note->against : j->hint;
+    *ret_reason = note ? note->against : j->check.hint;
     return *ret_reason ? OUTCOME_SUSPECT : OUTCOME_PASSED;
 }
 
@@ -369,8 +369,8 @@ static int write_summary(struct judging *j, const struct tally *tally, struct gb
         (void)buf_printf(&text, "%zu of %zu tests fail.\n", tally->failed, tally->all);
         put_failures(j, &text);
         put_hidden(j, tally, &text);
-        if (j->packages)
-            (void)buf_printf(&text, "\n%s", j->packages);
+        if (j->check.packages)
+            (void)buf_printf(&text, "\n%s", j->check.packages);
     }
     if (report->reason)
         (void)buf_printf(&text, "%s: %s.\n", outcome_name(report->outcome), report->reason);

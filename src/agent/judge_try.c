@@ -99,7 +99,7 @@ static int check(const struct judge_spec *spec, struct judge_try *ret, char **re
     struct check found = { 0 };
     int r;
 
-    if (strcmp(spec->contract->language, "python") != 0) {
+    if (spec->is_judged || !check_is_for(spec)) {
         *ret_packages = spec->unsupplied ? strdup(spec->unsupplied) : NULL;
         return spec->unsupplied && !*ret_packages ? gb_no_memory(err) : 0;
     }
@@ -275,7 +275,7 @@ int judge_try(const struct judge_spec *spec, char *const *args, const char *inpu
     r = check(spec, ret, &packages, err);
     if (r == 0 && !ret->summary)
         r = program_prepare(spec, &program, &ret->diagnosis, &ret->summary, err);
-    if (r == 0 && !ret->summary)
+    if (r == 0 && !ret->summary && !spec->is_judged)
         r = syntax_check(spec, &program, &ret->diagnosis, &ret->summary, err);
     if (r == 0 && ret->summary)
         r = fill_unrun(ret, err);

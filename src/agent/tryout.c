@@ -20,6 +20,7 @@ struct trying {
     const struct agent_files *code;
     char *const *args;
     struct buf input;
+    bool is_judged; /* it has met its cases */
 };
 
 /* A program that failed may have missed what it was not granted. */
@@ -50,6 +51,7 @@ static int try_text(void *user, struct buf *ret, struct gb_err *err)
         .built = trying->task->built,
         .net = spec->network,
         .home = user_box_home(trying->task),
+        .is_judged = trying->is_judged,
         .jobs = 1,
         .cancel_fd = spec->cancel_fd,
         .deadline_ns = task_deadline(trying->task),
@@ -115,6 +117,7 @@ int tryout(struct task *task, const char *name, const struct agent_files *code,
         .code = code,
         .args = item ? item->argv : NULL,
         .input = BUF_INIT(CASE_REPEATED_MAX),
+        .is_judged = item != NULL,
     };
     int r = item ? case_input(item, &trying.input) : 0;
 

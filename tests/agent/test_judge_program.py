@@ -300,6 +300,23 @@ def test_withdrawn_cases_do_not_run(place):
     assert results(report) == {"two": "passed", "wrong": "skipped"}
 
 
+LARGE = "x = [" + "1, " * 300_000 + "]\n"
+
+
+def test_solutions_that_are_read_in_one_box_are_judged_by_themselves(place):
+    """One of them takes the reader's memory: those behind it are read once more, each alone."""
+    right = "print(int(input()) * 2)\n"
+    codes = [right, "def broken(:\n", "import nowhere_at_all\n" + right, LARGE + right, right, right + "# 6\n"]
+    answer = drive(program_contract(), [{"main.py": code} for code in codes], jobs=1,
+                   cases={"cases": [case("it", {"stdout": "4"}, stdin="2\n")]}, limits={"memory_bytes": 96 << 20})
+    told = [(report["outcome"], report["diagnosis"]) for report in answer["run"]]
+    assert told == [("passed", "none"), ("failed", "syntax"), ("failed", "missing module"), ("failed", "syntax"),
+                    ("passed", "none"), ("passed", "none")], answer
+    assert "main.py:1" in answer["run"][1]["summary"] and "nowhere_at_all" in answer["run"][2]["summary"]
+    assert "available: the standard library" in answer["run"][2]["summary"]
+    assert "memory" in answer["run"][3]["summary"]
+
+
 def test_a_matrix_of_solutions(place):
     good, same, bad, broken = DOUBLE, DOUBLE + "# more\n", "print(4)\n", "print(\n"
     cases = [case(f"n{n}", {"stdout": str(2 * n)}, stdin=str(n)) for n in range(1, 4)]
