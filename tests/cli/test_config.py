@@ -224,6 +224,8 @@ def test_colours_only_when_asked_for(place):
     ("limits:\n  tiemout: 3\n", "did you mean 'limits.timeout'?"),
     ("limits: {timeout: nan}\n", "glovebox.yaml:1: limits.timeout: 'nan' cannot be used"),
     ("limits: {memory: \"\\x1b[31m\"}\n", "'^[[31m' cannot be used"),
+    ("limits: {memory: \"1\\0m\"}\n", "glovebox.yaml:1: a value with a NUL byte"),
+    ("\"limits\\0\": {}\n", "a key that is empty or has a NUL byte"),
     ("limits: [\n", "glovebox.yaml:2: "),
     ("a: *b\n", "aliases are not read here"),
     ("x" * (1 << 20), "larger than 1 MiB"),

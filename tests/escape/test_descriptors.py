@@ -247,6 +247,7 @@ def test_C20_the_link_is_not_in_the_box(host_user):
                 for pid in (living.process.pid, living.spawner)
                 for fd in os.listdir(f"/proc/{pid}/fd")}
         ours = {name for name in ours if re.match(r"socket:|anon_inode:\[pidfd", name)}
+        assert ours and living.runs, (ours, living.runs)
         for process in living.runs:
             for fd in os.listdir(f"/proc/{process.pid}/fd"):
                 assert host.readlink(f"/proc/{process.pid}/fd/{fd}") not in ours

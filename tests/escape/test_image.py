@@ -50,8 +50,9 @@ def test_links_in_a_toolchain_lead_nowhere_else(tree, canaries):
                          ("proc", "/proc/1/root"), ("opt", "/opt"), ("fd", "/proc/self/fd/5")):
         (tree / name).symlink_to(target)
     code = (f"cd {tree}; for name in *; do cat $name; ls $name; cat $name/shadow $name/secret "
-            "$name/readable $name/../var/tmp/*/readable; done; ls -l up/root up/home up/var")
+            "$name/readable $name/../var/tmp/*/readable; done; ls -l up/root up/home up/var; tool")
     result = box.run(code, language="sh", toolchains=[tree])
+    assert result.stdout.endswith("tool works\n"), result
     assert canaries.found_in(result.out, result.err) == []
     assert "root:" not in result.stdout and "canary" not in result.stdout, result
 
@@ -124,6 +125,7 @@ def test_files_of_a_toolchain_keep_their_walls(tree, canaries):
     theirs.chmod(0o600)
     result = box.run(f"cat {tree}/token {tree}/nobody {tree}/theirs; ls -ln {tree}", language="sh",
                      toolchains=[tree])
+    assert " theirs\n" in result.stdout, result
     assert canaries.found_in(result.out, result.err) == [], result
 
 
@@ -135,7 +137,8 @@ def test_known_credential_files_are_covered(tree, canaries, name):
     path.parent.mkdir(exist_ok=True)
     path.write_text(canaries.token("credential"))
     path.chmod(0o644)
-    result = box.run(f"cat {path}", language="sh", toolchains=[tree])
+    result = box.run(f"cat {path}; tool", language="sh", toolchains=[tree])
+    assert result.stdout == "tool works\n", result
     assert canaries.found_in(result.out, result.err) == [], result
 
 

@@ -262,6 +262,7 @@ def test_N01_only_loopback_exists(host_user):
     result = box.run("ls /sys/class/net; cut -d: -f1 /proc/net/dev; cat /proc/net/route "
                      "/proc/net/ipv6_route /proc/net/arp", language="sh", as_user=host_user)
     text = result.stdout
+    assert "lo" in text.split(), result
     for device in os.listdir("/sys/class/net"):
         if device != "lo":
             assert device not in text, text

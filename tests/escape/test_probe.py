@@ -13,7 +13,7 @@ NOBODY = ["unshare", "--ipc", "setpriv", "--reuid=65534", "--regid=65534", "--cl
 @pytest.fixture(scope="module")
 def bare(probe):
     """What an ordinary user of this machine answers without any box."""
-    rows = ["C01", "C13", "C14", "C15", "C16", "C17", "C20", "C21", "N01=1000", "C04"]
+    rows = ["C01", "C02", "C13", "C14", "C15", "C16", "C17", "C20", "C21", "I01", "N01=1000", "C04"]
     done = subprocess.run([*NOBODY, str(probe), *rows], stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done
@@ -23,6 +23,8 @@ def bare(probe):
 @pytest.mark.parametrize("row, variant", [
     ("C01", "unshare-NEWUSER"), ("C01", "clone-NEWUSER"), ("C01", "clone3-NEWUSER"),
     ("C01", "clone-vm-NEWUSER"), ("C01", "clone-vfork-NEWUSER"), ("C01", "unshare-all"),
+    ("C02", "before-mask:/proc/cmdline"), ("C02", "before-mask:/proc/bus"), ("C02", "after-mask:/proc/irq"),
+    ("I01", "door:/var/lib"), ("I01", "door:/proc/1/cmdline"),
     ("C13", "int80-getpid"), ("C13", "cs23-int80"), ("C13", "program-i386"), ("C13", "int80-socket"),
     ("C13", "traced-socket-vsock"),
     ("C15", "add_key"), ("C15", "keyctl-0"), ("C15", "proc-keys"),

@@ -70,8 +70,6 @@ def terminal(*words, **request):
         place.close()
 
 
-
-
 def test_C17_nothing_is_typed_and_settings_stay(probe):
     """The whole row with a real terminal as standard input, output and error of glovebox.  A
     shell stays at the terminal, so that what was typed behind its back could be seen."""
@@ -92,6 +90,7 @@ def test_C17_stdin_is_not_the_terminal_even_when_it_is_passed_on(probe):
     with terminal(argv=["./probe", "C17"], files=[(probe, "probe")], options=["--stdin"]) as place:
         seen = place.read()
         answers = sheets.Sheet(seen.decode().replace("\r\n", "\n"))
+        assert not answers.unfinished("C17"), seen
         assert not answers.faults("C17"), answers.faults("C17")
 
 

@@ -239,10 +239,8 @@ static void try_setns(void)
 
 static void check_masks(const char *when)
 {
-    char text[256];
-
     for (size_t i = 0; i < ARRAY_SIZE(masked); i++)
-        verdict(named("%s-mask:%s", when, masked[i]), slurp(masked[i], text, sizeof(text)) > 0, "");
+        verdict(named("%s-mask:%s", when, masked[i]), is_open(masked[i]), "");
 }
 
 static void try_unmasking(void)

@@ -259,6 +259,21 @@ long slurp(const char *path, char *buf, size_t size)
     return n < 0 && !used ? -1 : (long)used;
 }
 
+bool is_open(const char *path)
+{
+    char byte[2];
+    struct dirent *entry;
+    DIR *dir = opendir(path);
+    bool has_name = false;
+
+    if (!dir)
+        return slurp(path, byte, sizeof(byte)) > 0;
+    while (!has_name && (entry = readdir(dir)))
+        has_name = strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+    closedir(dir);
+    return has_name;
+}
+
 static int run_row(char *word)
 {
     char *args[ARGS_MAX + 1] = { 0 };

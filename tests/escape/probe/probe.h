@@ -70,3 +70,6 @@ void walk(const char *top, unsigned type, bool (*skip)(const char *path),
 
 /* The first bytes of a file, NUL-terminated; their number, or -1. */
 long slurp(const char *path, char *buf, size_t size);
+
+/* Is there something to be read?  Bytes of a file, or a name in a directory. */
+bool is_open(const char *path);

@@ -67,7 +67,6 @@ void row_i01(char **args)
         "/media",
         "/srv",
     };
-    char text[4096];
     for (size_t i = 0; i < ARRAY_SIZE(doors); i++)
-        verdict(named("door:%s", doors[i]), slurp(doors[i], text, sizeof(text)) > 0, "");
+        verdict(named("door:%s", doors[i]), is_open(doors[i]), "");
 }
