@@ -19,6 +19,7 @@
 #include "cli/exec_lines.h"
 #include "cli/package_args.h"
 #include "conf/settings.h"
+#include "egress/policy.h"
 #include "json/writer.h"
 #include "package/wish.h"
 
@@ -41,12 +42,7 @@ static const struct opt create_options[] = {
     { OPT_TEXT, "ttl", 0, AT(ttl), "TIME", "remove it by itself after so long: 90s, 2h [never]" },
     { OPT_TEXT, "workdir", 0, AT(workdir), "DIR", "where its runs begin [/workspace]" },
     PACKAGE_NAME_OPTIONS(struct create_args, packages),
-    { OPT_KEY, .key = KEY_TIMEOUT },
-    { OPT_KEY, .key = KEY_CPU_TIME },
-    { OPT_KEY, .key = KEY_MEMORY },
-    { OPT_KEY, .key = KEY_CPUS },
-    { OPT_KEY, .key = KEY_PIDS },
-    { OPT_KEY, .key = KEY_DISK },
+    LIMIT_OPTIONS,
     { OPT_KEY, .key = KEY_OUTPUT_MAX },
     { OPT_TEXT, "net", 0, AT(net), "RULES", "what it may reach: NAME[:PORT],… or full [none]" },
     { OPT_KEY, .key = KEY_NET_CONNECTIONS },
@@ -120,13 +116,6 @@ static int ports_of(const struct text_list *texts, struct port ports[static BOX_
     return 0;
 }
 
-static int check_net(const char *rules, struct gb_err *err)
-{
-    cleanup_with(net_policy_clear) struct net_policy policy = { 0 };
-
-    return rules ? net_policy_parse(rules, &policy, err) : 0;
-}
-
 static int wish_of(const struct create_args *args, struct port ports[static BOX_PORTS_MAX],
                    struct box_wish *ret, struct gb_err *err)
 {
@@ -147,7 +136,7 @@ static int wish_of(const struct create_args *args, struct port ports[static BOX_
         return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
                        "--ttl: '%.40s' is no time from a millisecond to 49 days, such as 90s or 2h",
                        args->ttl);
-    if (check_net(args->net, err) < 0)
+    if (net_policy_check(args->net, err) < 0)
         return -EINVAL;
     return ports_of(&args->ports, ports, err);
 }

@@ -15,8 +15,8 @@
 #include "cli/exec_args.h"
 #include "cli/exec_packages.h"
 #include "cli/exec_paths.h"
+#include "cli/language_arg.h"
 #include "cli/package_args.h"
-#include "conf/nearest.h"
 #include "conf/settings.h"
 #include "run/environment.h"
 #include "run/language.h"
@@ -52,12 +52,7 @@ static const struct opt options[] = {
     { OPT_LIST, "env", 0, AT(env), "NAME=VALUE", "set a variable" },
     { OPT_FLAG, "stdin", 0, AT(has_stdin), NULL, "let it read this command's stdin" },
     { OPT_FLAG, "tty", 't', AT(has_tty), NULL, "give it this terminal: a shell, an editor" },
-    { OPT_KEY, .key = KEY_TIMEOUT },
-    { OPT_KEY, .key = KEY_CPU_TIME },
-    { OPT_KEY, .key = KEY_MEMORY },
-    { OPT_KEY, .key = KEY_CPUS },
-    { OPT_KEY, .key = KEY_PIDS },
-    { OPT_KEY, .key = KEY_DISK },
+    LIMIT_OPTIONS,
     { OPT_KEY, .key = KEY_OUTPUT_MAX },
     { OPT_TEXT, "net", 0, AT(net), "RULES", "what it may reach: NAME[:PORT],… or full [none]" },
     PACKAGE_OPTIONS(struct given, packages),
@@ -174,34 +169,6 @@ static int choose_source(const struct given *given, const struct parsed *parsed,
     return 0;
 }
 
-/* "python, javascript, …" */
-static const char *language_names(struct buf *names)
-{
-    for (size_t i = 0; language_at(i); i++)
-        (void)buf_printf(names, "%s%s", i ? ", " : "", language_at(i)->name);
-    return names->data ? names->data : "";
-}
-
-static int find_language(const char *name, const struct language **ret, struct gb_err *err)
-{
-    cleanup_buf struct buf names = BUF_INIT(1024);
-    struct nearest near = { .text = name };
-
-    *ret = language_by_name(name);
-    if (*ret)
-        return 0;
-    for (size_t i = 0; language_at(i); i++) {
-        nearest_offer(&near, language_at(i)->name);
-        for (const char *const *alias = language_at(i)->aliases; *alias; alias++)
-            nearest_offer(&near, *alias);
-    }
-    return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
-                   "unknown language '%.100s'%s%s%s" GB_REMEDY "say one of %s", name,
-                   nearest_best(&near) ? ", did you mean '" : "",
-                   nearest_best(&near) ? nearest_best(&near) : "", nearest_best(&near) ? "'?" : "",
-                   language_names(&names));
-}
-
 /* -l was checked before; now the code is there. */
 static int guess_language(const char *file, struct exec_args *args, struct gb_err *err)
 {
@@ -220,7 +187,7 @@ static int guess_language(const char *file, struct exec_args *args, struct gb_er
                    args->source == EXEC_FILE    ? file
                    : args->source == EXEC_STDIN ? "stdin"
                                                 : "-c",
-                   language_names(&names));
+                   language_arg_names(&names));
 }
 
 /* A name of our own for the code.  In a workspace it is one that no project has: the project's own
@@ -407,7 +374,7 @@ static int take_all(const struct given *given, const struct parsed *parsed, stru
     if (r == 0)
         r = check_styles(given, args, err);
     if (r == 0 && given->language)
-        r = find_language(given->language, &args->language, err);
+        r = language_arg_find(given->language, &args->language, err);
     if (r == 0)
         r = take_places(given, args, err);
     if (r == 0)

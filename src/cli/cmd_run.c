@@ -12,8 +12,8 @@
 #include "base/fd.h"
 #include "cli/box_user.h"
 #include "cli/command.h"
+#include "cli/language_arg.h"
 #include "cli/run_args.h"
-#include "conf/nearest.h"
 #include "egress/policy.h"
 #include "json/utf8.h"
 #include "run/language.h"
@@ -62,12 +62,7 @@ static const struct opt options[] = {
     { OPT_KEY, .key = KEY_MAX_COST },
     { OPT_KEY, .key = KEY_MAX_TIME },
     { OPT_KEY, .key = KEY_RUNS_DIR },
-    { OPT_KEY, .key = KEY_TIMEOUT },
-    { OPT_KEY, .key = KEY_CPU_TIME },
-    { OPT_KEY, .key = KEY_MEMORY },
-    { OPT_KEY, .key = KEY_CPUS },
-    { OPT_KEY, .key = KEY_PIDS },
-    { OPT_KEY, .key = KEY_DISK },
+    LIMIT_OPTIONS,
     { OPT_KEY, .key = KEY_BACKEND },
     { OPT_KEY, .key = KEY_IMAGE },
     { OPT_KEY, .key = KEY_TOOLCHAINS },
@@ -129,33 +124,12 @@ static int check_style(struct given *given, struct gb_err *err)
 
 static int check_language(struct run_args *run, struct gb_err *err)
 {
-    cleanup_buf struct buf names = BUF_INIT(512);
-    struct nearest near = { .text = run->language };
     const struct language *language;
+    int r = run->language ? language_arg_find(run->language, &language, err) : 0;
 
-    if (!run->language)
-        return 0;
-    language = language_by_name(run->language);
-    if (language) {
+    if (r == 0 && run->language)
         run->language = language->name;
-        return 0;
-    }
-    for (size_t i = 0; language_at(i); i++) {
-        nearest_offer(&near, language_at(i)->name);
-        (void)buf_printf(&names, "%s%s", i ? ", " : "", language_at(i)->name);
-    }
-    return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
-                   "unknown language '%.100s'%s%s%s" GB_REMEDY "say one of %s", run->language,
-                   nearest_best(&near) ? ", did you mean '" : "",
-                   nearest_best(&near) ? nearest_best(&near) : "", nearest_best(&near) ? "'?" : "",
-                   names.data ? names.data : "those of glovebox-exec(1)");
-}
-
-static int check_net(const char *rules, struct gb_err *err)
-{
-    cleanup_with(net_policy_clear) struct net_policy policy = { 0 };
-
-    return rules ? net_policy_parse(rules, &policy, err) : 0;
+    return r;
 }
 
 /* ---- the task ------------------------------------------------------------------------------- */
@@ -237,7 +211,7 @@ static int run_given(const struct call *call, struct given *given, const struct 
     if (r == 0)
         r = check_language(run, err);
     if (r == 0)
-        r = check_net(run->net, err);
+        r = net_policy_check(run->net, err);
     if (r == 0 && run->user)
         r = box_check_user(run->user, err);
     if (r == 0 && !run->resume && !run->resume_from && !run->replay) {

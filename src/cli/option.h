@@ -50,6 +50,17 @@ struct opt {
         OPT_HELP, "help", 'h', .help = "show this help" \
     }
 
+/* The limits of a box and of its runs, for those who make one. */
+/* clang-format off */
+#define LIMIT_OPTIONS                                                                          \
+    { OPT_KEY, .key = KEY_TIMEOUT },                                                           \
+    { OPT_KEY, .key = KEY_CPU_TIME },                                                          \
+    { OPT_KEY, .key = KEY_MEMORY },                                                            \
+    { OPT_KEY, .key = KEY_CPUS },                                                              \
+    { OPT_KEY, .key = KEY_PIDS },                                                              \
+    { OPT_KEY, .key = KEY_DISK }
+/* clang-format on */
+
 /* Texts are argv's own. */
 struct text_list {
     const char **items;

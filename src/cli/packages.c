@@ -118,8 +118,7 @@ static void line_of_names(struct exec_lines *lines, const char *event,
 {
     cleanup_buf struct buf names = BUF_INIT(PACKAGES_FILE_MAX);
 
-    for (size_t i = 0; i < set->n; i++)
-        (void)buf_printf(&names, "%s%s", i ? ", " : "", set->items[i].name);
+    package_set_put_names(set, &names);
     exec_lines_install(lines, event, names.data ? names.data : "");
 }
 

@@ -190,12 +190,11 @@ static int get_packages(const struct json_value *object, struct run_order *ret)
 /* What it grants is what it said when it was begun, or it is not one that glovebox wrote. */
 static int get_rules(const struct json_value *object, const char *key, char **ret)
 {
-    cleanup_with(net_policy_clear) struct net_policy policy = { 0 };
     int r = 0;
 
     if (json_kind(json_get(object, key)) != JSON_NONE)
         r = get_string(object, key, ret);
-    return r == 0 && *ret ? net_policy_parse(*ret, &policy, NULL) : r;
+    return r == 0 ? net_policy_check(*ret, NULL) : r;
 }
 
 /* Paths go into boxes and folders. */

@@ -33,8 +33,7 @@ int value_parse_text(const struct value_parse *p)
 
 int value_parse_rules(const struct value_parse *p)
 {
-    cleanup_with(net_policy_clear) struct net_policy policy = { 0 };
-    int r = strlen(p->text) > TEXT_MAX ? -EINVAL : net_policy_parse(p->text, &policy, NULL);
+    int r = strlen(p->text) > TEXT_MAX ? -EINVAL : net_policy_check(p->text, NULL);
 
     return r < 0 ? r : value_parse_text(p);
 }

@@ -148,6 +148,13 @@ void net_policy_clear(struct net_policy *policy)
     *policy = (struct net_policy){ .mode = NET_NONE };
 }
 
+int net_policy_check(const char *text, struct gb_err *err)
+{
+    cleanup_with(net_policy_clear) struct net_policy policy = { 0 };
+
+    return text ? net_policy_parse(text, &policy, err) : 0;
+}
+
 /* ---- deciding ------------------------------------------------------------------------------- */
 
 const char *net_answer_text(enum net_answer answer)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* egress/policy.h - what a box may reach: names, ports, addresses.
  *
- *    none                                  nothing
- *    full                                  every name and every public address; and what is listed
- * besides example.org  *.example.org:443        a name; all names below one; only on that port
- *    db:5432                               a name without a dot needs a port: it may be a typing
- * error 192.0.2.7:5432  10.1.0.0/16  [fd00::1]:80     addresses and ranges
+ *    none                                    nothing
+ *    full                                    every name and public address; also what is listed
+ *    example.org  *.example.org:443          a name; all names below one; only on that port
+ *    db:5432                                 without a dot it needs a port: it may be a slip
+ *    192.0.2.7:5432  10.1.0.0/16  [fd00::1]:80  addresses and ranges
  *
  * Two questions are asked of a connection, and both must be answered with yes: may the *name* that
  * the program meant be reached on that port, and may the *address* be dialled to which the host
@@ -56,6 +56,9 @@ struct net_policy {
 /* Reads "none", "full" or rules with commas between them. */
 int net_policy_parse(const char *text, struct net_policy *ret, struct gb_err *err);
 void net_policy_clear(struct net_policy *policy);
+
+/* Would net_policy_parse() take it?  NULL, where nothing was said, is well. */
+int net_policy_check(const char *text, struct gb_err *err);
 
 /* One rule alone: a name, names below one, an address or a range. */
 int net_rule_parse(const char *text, struct net_rule *ret, struct gb_err *err);

@@ -43,13 +43,6 @@ static int make(const struct glovebox_context *context, const char *user,
     return user ? box_find_or_make(settings, &wish, ret, err) : box_make(settings, &wish, ret, err);
 }
 
-static int check_net(const char *rules, struct gb_err *err)
-{
-    cleanup_with(net_policy_clear) struct net_policy policy = { 0 };
-
-    return rules ? net_policy_parse(rules, &policy, err) : 0;
-}
-
 static int create(const struct glovebox_context *context,
                   const struct glovebox_box_options *options, char ret_id[static GLOVEBOX_ID_SIZE],
                   struct gb_err *err)
@@ -59,7 +52,7 @@ static int create(const struct glovebox_context *context,
     int r = lib_read_options(options, &read, err);
 
     if (r == 0)
-        r = check_net(read.net, err);
+        r = net_policy_check(read.net, err);
     if (r == 0)
         r = make(context, NULL, &read, &kept, err);
     if (r == 0)
@@ -183,7 +176,7 @@ static int attach_user(const struct glovebox_context *context, const char *user,
     int r = lib_read_options(options, &read, err);
 
     if (r == 0)
-        r = check_net(read.net, err);
+        r = net_policy_check(read.net, err);
     if (r == 0)
         r = find_user(context, user, &box->kept, err);
     if (r > 0)

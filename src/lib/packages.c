@@ -118,8 +118,7 @@ static void tell_names(const struct glovebox_packages *packages, enum glovebox_i
 {
     cleanup_buf struct buf names = BUF_INIT(NAMES_MAX);
 
-    for (size_t i = 0; i < set->n; i++)
-        (void)buf_printf(&names, "%s%s", i ? ", " : "", set->items[i].name);
+    package_set_put_names(set, &names);
     packages->watch(packages->user, event, names.data ? names.data : "");
 }
 

@@ -294,6 +294,12 @@ int package_set_read(struct package_set *set, const char *name, const char *text
                                      : read_requirements(set, name, text, len, err);
 }
 
+void package_set_put_names(const struct package_set *set, struct buf *ret)
+{
+    for (size_t i = 0; i < set->n; i++)
+        (void)buf_printf(ret, "%s%s", i ? ", " : "", set->items[i].name);
+}
+
 /* ---- for an installer ----------------------------------------------------------------------- */
 
 int package_set_write(const struct package_set *set, struct buf *ret)

@@ -49,5 +49,8 @@ int package_set_add_others(struct package_set *set, const struct package_set *ot
 int package_set_read(struct package_set *set, const char *name, const char *text, size_t len,
                      struct gb_err *err);
 
+/* "numpy, pandas", for people. */
+void package_set_put_names(const struct package_set *set, struct buf *ret);
+
 /* What an installer reads: a requirements file, or a package.json. */
 int package_set_write(const struct package_set *set, struct buf *ret);
