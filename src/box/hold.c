@@ -20,9 +20,12 @@
 
 struct hold {
     struct keeper keeper;
+    const struct hold_spec *spec;
     int listener_fd;
     uint64_t end_ns;
-    int asker_fd; /* whoever wanted the end; -1: nobody */
+    uint64_t beat_ns;
+    uint64_t look_ns; /* when to look for its directory again */
+    int asker_fd;     /* whoever wanted the end; -1: nobody */
 };
 
 /* The glove has been told already: runs without groups are killed by it. */
@@ -33,6 +36,7 @@ static void on_lost(void *user, uint32_t first, uint32_t n)
     (void)n;
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): as keeper_ops has it */
 static void on_welcome(void *user, struct msg_welcome *ret, int *fds, size_t *n_fds)
 {
     const struct hold *hold = user;
@@ -56,11 +60,27 @@ static void accept_one(struct hold *hold)
         (void)poll(NULL, 0, FULL_PAUSE_MS);
 }
 
+/* Tells the glove that its host lives, and looks whether anybody can reach it. */
+static int beat(struct hold *hold)
+{
+    uint64_t now = clock_now_ns();
+
+    if (now < hold->beat_ns)
+        return 0;
+    hold->beat_ns = clock_after_ms(BEAT_MS);
+    if (now >= hold->look_ns) {
+        hold->look_ns = clock_after_ms(KEEPER_LOOK_MS);
+        if (keeper_is_cut_off(&hold->keeper, hold->spec->parent_fd, hold->spec->name))
+            return -ENOENT;
+    }
+    return keeper_beat(&hold->keeper);
+}
+
 /* One turn; other than 0 it is over. */
-static int turn(struct hold *hold, uint64_t *beat_ns)
+static int turn(struct hold *hold)
 {
     struct pollfd polls[1 + KEEPER_POLLS_MAX];
-    uint64_t deadline_ns = *beat_ns < hold->end_ns ? *beat_ns : hold->end_ns;
+    uint64_t deadline_ns = hold->beat_ns < hold->end_ns ? hold->beat_ns : hold->end_ns;
     size_t n;
     int r;
 
@@ -71,31 +91,31 @@ static int turn(struct hold *hold, uint64_t *beat_ns)
     if (clock_now_ns() >= hold->end_ns)
         return -ETIME;
     r = keeper_serve(&hold->keeper, polls + 1, n);
-    if (r == 0 && clock_now_ns() >= *beat_ns) {
-        r = keeper_beat(&hold->keeper);
-        *beat_ns = clock_after_ms(BEAT_MS);
-    }
+    if (r == 0)
+        r = beat(hold);
     if (r == 0 && polls[0].revents)
         accept_one(hold);
     return r;
 }
 
-int box_hold(struct box *box, uint64_t ttl_ms, struct hold **ret, struct gb_err *err)
+int box_hold(struct box *box, const struct hold_spec *spec, struct hold **ret, struct gb_err *err)
 {
     const struct box_held *held = box_held(box);
     struct hold *hold = held ? calloc(1, sizeof(*hold)) : NULL;
-    uint64_t beat_ns = clock_after_ms(BEAT_MS);
     int r = 0;
 
     if (!hold)
         return gb_fail(err, held ? -ENOMEM : -EINVAL, GB_BLAME_BUG, "there is no box to hold");
+    hold->spec = spec;
     hold->listener_fd = held->listener_fd;
-    hold->end_ns = ttl_ms ? clock_after_ms(ttl_ms) : CLOCK_NEVER_NS;
+    hold->end_ns = spec->ttl_ms ? clock_after_ms(spec->ttl_ms) : CLOCK_NEVER_NS;
+    hold->beat_ns = clock_after_ms(BEAT_MS);
+    hold->look_ns = clock_after_ms(KEEPER_LOOK_MS);
     hold->asker_fd = -1;
     keeper_init(&hold->keeper, held->link_fd, held->next_seq, held->next_channel, &keeper_ops,
                 hold);
     while (r == 0)
-        r = turn(hold, &beat_ns);
+        r = turn(hold);
     if (r > 0)
         hold->asker_fd = hold->keeper.destroyer_fd;
     *ret = hold;

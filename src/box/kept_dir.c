@@ -18,10 +18,10 @@
 #include "base/dir.h"
 #include "base/err.h"
 #include "base/fd.h"
+#include "keeper/keeper.h"
 
-#define SOCKET_FILE "socket"
-#define BACKLOG     64
-#define CONNECT_S   10
+#define BACKLOG   64
+#define CONNECT_S 10
 
 /* ---- the directory -------------------------------------------------------------------------- */
 
@@ -96,7 +96,7 @@ static struct sockaddr_un socket_address(int dir)
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
 
-    (void)snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/" SOCKET_FILE,
+    (void)snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d/" KEEPER_SOCKET,
                    dir);
     return address;
 }

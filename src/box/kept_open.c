@@ -15,6 +15,7 @@
 #include "box/detached.h"
 #include "box/hold.h"
 #include "box/kept.h"
+#include "box/kept_dir.h"
 #include "box/port.h"
 #include "box/switchboard.h"
 
@@ -50,6 +51,7 @@ struct order {
 static void hold(void *user, int told_fd, int r)
 {
     const struct order *order = user;
+    cleanup_close int boxes = -1;
     struct birth birth = { 0 };
     struct hold *held = NULL;
     struct box *box = NULL;
@@ -61,8 +63,10 @@ static void hold(void *user, int told_fd, int r)
         r = open_and_keep(order->spec, order->kept, &box, birth.id, &birth.err);
     (void)fd_write_full(told_fd, &birth, sizeof(birth));
     close(told_fd);
-    if (r == 0)
-        r = box_hold(box, order->kept->ttl_ms, &held, &birth.err);
+    boxes = r < 0 ? -1 : kept_dir_open(order->kept->state_dir, false, &birth.err);
+    if (boxes >= 0)
+        r = box_hold(box, &(struct hold_spec){ order->kept->ttl_ms, boxes, birth.id }, &held,
+                     &birth.err);
     survivors = box_close(box);
     if (birth.id[0])
         kept_forget(order->kept->state_dir, birth.id);

@@ -3,7 +3,10 @@
 #include "keeper/keeper.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
+#include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -38,6 +41,16 @@ size_t keeper_n_clients(const struct keeper *k)
     for (size_t i = 0; i < KEEPER_CLIENTS_MAX; i++)
         n += k->clients[i] != NULL;
     return n;
+}
+
+bool keeper_is_cut_off(const struct keeper *k, int parent_fd, const char *name)
+{
+    char path[NAME_MAX + sizeof("/" KEEPER_SOCKET)];
+
+    if (keeper_n_clients(k) > (k->server ? 1 : 0))
+        return false;
+    (void)snprintf(path, sizeof(path), "%s/" KEEPER_SOCKET, name);
+    return faccessat(parent_fd, path, F_OK, 0) < 0 && (errno == ENOENT || errno == ENOTDIR);
 }
 
 size_t keeper_n_runs(const struct keeper *k)

@@ -45,6 +45,10 @@
 #define KEEPER_PLACES 4096
 
 #define KEEPER_STALL_MS 10000
+#define KEEPER_LOOK_MS  5000
+
+/* In the directory of its box. */
+#define KEEPER_SOCKET "socket"
 
 /* Credit for four channels, and what their frames and control messages need besides. */
 #define KEEPER_QUEUE_SIZE (6 * (size_t)WIRE_CREDIT_START)
@@ -161,6 +165,11 @@ int keeper_beat(struct keeper *k);
 
 size_t keeper_n_clients(const struct keeper *k);
 size_t keeper_n_runs(const struct keeper *k);
+
+/* Is nobody there, and can nobody come any more?  Its socket lies below the directory `name` of
+ * parent_fd, which somebody may have removed.  Whoever serves its network does not count: he is
+ * there for others.  To be asked every KEEPER_LOOK_MS. */
+bool keeper_is_cut_off(const struct keeper *k, int parent_fd, const char *name);
 
 /* ---- between its files ---------------------------------------------------------------------- */
 

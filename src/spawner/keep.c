@@ -134,10 +134,30 @@ int keep_begin(struct keep *keep, struct box *box, const struct msg_keep *msg, c
     keep->listener_fd = fds[1];
     keep->parent_fd = fds[2];
     keep->end_ns = end_ns;
+    keep->look_ns = clock_after_ms(KEEPER_LOOK_MS);
     memcpy(keep->name, msg->name, strlen(msg->name) + 1);
     keep->has_name = true;
     keeper_init(&keep->keeper, fds[0], msg->next_seq, msg->next_channel, &keeper_ops, keep);
     return 0;
+}
+
+/* Until when to wait at most. */
+static uint64_t next_look(struct keep *keep)
+{
+    uint64_t deadline_ns = look_at_stale(keep) ? clock_after_ms(STALE_LOOK_MS) : keep->look_ns;
+
+    return keep->end_ns < deadline_ns ? keep->end_ns : deadline_ns;
+}
+
+/* Its time is over, or nobody can reach it. */
+static bool is_over(struct keep *keep)
+{
+    uint64_t now = clock_now_ns();
+
+    if (now < keep->look_ns || now >= keep->end_ns)
+        return now >= keep->end_ns;
+    keep->look_ns = clock_after_ms(KEEPER_LOOK_MS);
+    return keeper_is_cut_off(&keep->keeper, keep->parent_fd, keep->name);
 }
 
 int keep_serve(struct keep *keep)
@@ -146,17 +166,15 @@ int keep_serve(struct keep *keep)
 
     while (r == 0) {
         struct pollfd polls[2 + KEEPER_POLLS_MAX];
-        uint64_t deadline_ns = look_at_stale(keep) ? clock_after_ms(STALE_LOOK_MS) : CLOCK_NEVER_NS;
+        uint64_t deadline_ns = next_look(keep);
         size_t n;
 
-        if (keep->end_ns < deadline_ns)
-            deadline_ns = keep->end_ns;
         polls[0] = (struct pollfd){ .fd = keep->box->pidfd, .events = POLLIN };
         polls[1] = (struct pollfd){ .fd = keep->listener_fd, .events = POLLIN };
         n = keeper_polls(&keep->keeper, polls + 2, &deadline_ns);
         if (poll(polls, (nfds_t)(2 + n), clock_poll_ms(deadline_ns)) < 0 && errno != EINTR)
             return -1;
-        if (polls[0].revents || clock_now_ns() >= keep->end_ns)
+        if (polls[0].revents || is_over(keep))
             return -1;
         r = keeper_serve(&keep->keeper, polls + 2, n);
         if (r == 0 && polls[1].revents)

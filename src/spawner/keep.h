@@ -2,7 +2,8 @@
 /* spawner/keep.h - a spawner that has become the keeper of its box.
  *
  * Its host has gone on purpose.  The box lives until its time is over, a client says DESTROY, its
- * PID 1 ends, or the keeper dies; with it goes its directory, in which others find it.
+ * PID 1 ends, or the keeper dies; with it goes its directory, in which others find it.  When
+ * somebody has removed that one, it ends with its last client: nobody could reach it any more.
  */
 #pragma once
 
@@ -24,7 +25,8 @@ struct keep {
     int parent_fd;
     volatile bool has_name;
     char name[64];
-    uint64_t end_ns; /* when its time is over */
+    uint64_t end_ns;  /* when its time is over */
+    uint64_t look_ns; /* when to look for its directory again */
     struct keep_stale {
         uint32_t first;
         uint32_t n;

@@ -3,6 +3,7 @@
 over, and a terminal reaches into them."""
 import os
 import random
+import shutil
 import signal
 import time
 
@@ -85,6 +86,19 @@ def test_after_its_time_a_container_is_gone(docker, create):
     name = create("--ttl", "5s")
     [item] = docker.containers()
     assert host.until(lambda: not docker.containers(), 5 + pace.within(5)), item
+    assert kept.no_keeper()
+    assert_forgotten(docker, name)
+
+
+def test_a_container_that_nobody_can_reach_ends_with_its_last_client(docker, create):
+    """Somebody has removed the directory of boxes."""
+    name = create()
+    with kept.started(name, "echo ready; cat; exit 7") as living:
+        living.expect(b"ready")
+        shutil.rmtree(kept.state_dir() / "boxes")
+        living.send(b"still here\n")
+        living.expect(b"still here\n")
+        assert living.end()[0] == 7
     assert kept.no_keeper()
     assert_forgotten(docker, name)
 

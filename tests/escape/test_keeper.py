@@ -12,6 +12,7 @@ Moments are drawn at random; GLOVEBOX_SEED repeats them.
 import contextlib
 import os
 import random
+import shutil
 import signal
 import subprocess
 import time
@@ -111,6 +112,21 @@ def test_L01_keeper_and_guard_at_once(host_user):
     assert kept.listed(as_user=host_user) == []
     assert kept.directories() == []
     assert box.run("exit 0", language="sh", as_user=host_user).verdict == "ok"
+    assert_gone(known)
+
+
+def test_a_box_that_nobody_can_reach_ends_with_its_last_client():
+    """Somebody has removed the directory of boxes: a run that is under way ends as it would have."""
+    names = [kept.create(), kept.create("--net", "example.org"), kept.create()]
+    known = [one for keeper in kept.keepers() for one in (keeper, *host.descendants(keeper.pid))]
+    with kept.started(names[2], "echo ready; cat; exit 7") as living:
+        living.expect(b"ready")
+        shutil.rmtree(kept.state_dir() / "boxes")
+        assert host.until(lambda: len(kept.keepers()) == 1, 30), kept.keepers()
+        living.send(b"still here\n")
+        living.expect(b"still here\n")
+        assert living.end()[0] == 7
+    assert kept.no_keeper()
     assert_gone(known)
 
 
