@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "base/buf.h"
@@ -37,4 +38,9 @@ int file_read(int fd, struct buf *ret)
     ret->len += (size_t)n;
     ret->data[ret->len] = '\0';
     return 0;
+}
+
+const char *file_trouble(int code)
+{
+    return code == -EINVAL ? "is no regular file" : strerror(-code);
 }

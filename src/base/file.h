@@ -15,3 +15,7 @@ int file_open(int dir, const char *path);
  * count.  -EINVAL: it is no regular file.  -EFBIG: there is no room for it below the buf's maximum.
  */
 int file_read(int fd, struct buf *ret);
+
+/* What kept it from being opened or read, for people.  How long it may be is the caller's to say.
+ */
+const char *file_trouble(int code);

@@ -131,7 +131,11 @@ static int show_runs(int runs_fd, bool is_json, struct gb_err *err)
         json_object_end(&w);
         (void)json_writer_end(&w);
     }
-    return text.len ? command_print(&text, err) : 0;
+    if (text.len == 0) {
+        (void)dprintf(STDERR_FILENO, "Nothing has run in this box yet.\n");
+        return 0;
+    }
+    return command_print(&text, err);
 }
 
 static int runs_call(const struct call *call, struct gb_err *err)

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/num.h"
 #include "cli/box_open.h"
 #include "cli/command.h"
 #include "json/writer.h"
@@ -51,15 +52,18 @@ static void put_json(const struct box_call *call, const struct box_usage *usage,
 static void put_text(const struct box_call *call, const struct box_usage *usage, struct buf *ret)
 {
     const struct limits *limits = &call->kept.box.receipt.limits;
+    char now[NUM_TEXT_MAX];
+    char most[NUM_TEXT_MAX];
+    char peak[NUM_TEXT_MAX];
 
     (void)buf_printf(ret, "runs       %" PRIu32 "\n", call->news.runs);
     (void)buf_printf(ret, "processes  %" PRIu64 " of %" PRIu64 "\n", usage->processes,
                      (uint64_t)limits->pids);
     (void)buf_printf(
-        ret, "memory     %" PRIu64 " KiB of %" PRIu64 " KiB, at most %" PRIu64 " KiB so far\n",
-        usage->memory_bytes >> 10, (uint64_t)limits->memory_bytes >> 10, usage->memory_peak >> 10);
-    (void)buf_printf(ret, "files      %" PRIu64 " KiB of %" PRIu64 " KiB\n",
-                     usage->memory_files >> 10, (uint64_t)limits->disk_bytes >> 10);
+        ret, "memory     %s of %s, at most %s so far\n", num_size_text(usage->memory_bytes, now),
+        num_size_text(limits->memory_bytes, most), num_size_text(usage->memory_peak, peak));
+    (void)buf_printf(ret, "files      %s of %s\n", num_size_text(usage->memory_files, now),
+                     num_size_text(limits->disk_bytes, most));
     (void)buf_printf(ret, "CPU time   %.3f s\n", (double)usage->cpu_ns / (double)NS_PER_S);
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -188,9 +189,14 @@ static int run_list(const struct call *call, struct gb_err *err)
 
     if (r == 0)
         r = command_no_operands(&c.parsed, err);
-    if (r == 0)
-        put_list(&c, &text);
-    return r == 0 ? command_print(&text, err) : r > 0 ? 0 : r;
+    if (r != 0)
+        return r > 0 ? 0 : r;
+    put_list(&c, &text);
+    if (text.len == 0 && buf_error(&text) == 0) {
+        (void)dprintf(STDERR_FILENO, "No packages; glovebox exec --package NAME keeps some.\n");
+        return 0;
+    }
+    return command_print(&text, err);
 }
 
 /* ---- removing ------------------------------------------------------------------------------- */
@@ -244,7 +250,7 @@ static int removal_end(const struct cache_call *c, struct removal *removal, stru
         (void)buf_putc(&removal->text, '\n');
     } else {
         (void)buf_printf(&removal->text, "removed %zu, %s", removal->n,
-                         removal->bytes ? num_size_text(removal->bytes, size) : "0 B");
+                         num_size_text(removal->bytes, size));
         if (removal->n_busy)
             (void)buf_printf(&removal->text, "; %zu in use", removal->n_busy);
         (void)buf_putc(&removal->text, '\n');

@@ -226,13 +226,18 @@ static int tell(const struct image_call *call, const struct image_built *built, 
 
 /* ---- the call ------------------------------------------------------------------------------- */
 
+/* What is wrong with the order itself needs no engine to be told. */
 static int build_with(struct image_call *call, struct image_build *order, struct image_built *ret,
                       struct gb_err *err)
 {
     cleanup_free char *log_dir = NULL;
     struct progress progress;
-    int r = image_call_engine(call, err);
+    int r = image_build_check(order, ret, err);
 
+    if (r < 0)
+        return r;
+    *ret = (struct image_built){ 0 };
+    r = image_call_engine(call, err);
     if (r < 0)
         return r;
     r = image_log_dir(call->settings.state_dir, &log_dir, err);

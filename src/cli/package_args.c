@@ -39,12 +39,12 @@ static int take_files(const struct text_list *list, const char *option, struct p
     for (size_t i = 0; i < list->n; i++) {
         cleanup_buf struct buf text = BUF_INIT(PACKAGES_FILE_MAX);
         const char *path = list->items[i];
-        cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        cleanup_close int fd = file_open(AT_FDCWD, path);
         int r = fd < 0 ? -errno : file_read(fd, &text);
 
         if (r < 0)
             r = gb_fail(err, r, GB_BLAME_CALLER, "'%.200s': %s", path,
-                        r == -EFBIG ? "longer than 1 MiB" : strerror(-r));
+                        r == -EFBIG ? "longer than 1 MiB" : file_trouble(r));
         else
             r = package_set_read(set, path, text.data ? text.data : "", text.len, err);
         if (r < 0)

@@ -28,12 +28,10 @@ int run_read_file(const char *path, struct buf *ret, struct gb_err *err)
     cleanup_close int fd = file_open(AT_FDCWD, path);
     int r = fd < 0 ? -errno : file_read(fd, ret);
 
-    if (fd >= 0 && r == -EINVAL)
-        return gb_fail(err, r, GB_BLAME_CALLER, "%.200s: is no regular file", path);
     if (fd >= 0 && r == -EFBIG)
         return gb_fail(err, r, GB_BLAME_CALLER, "%.200s: files of a task may have %d MiB", path,
                        RUN_FILE_MAX >> 20);
-    return r < 0 ? gb_fail(err, r, GB_BLAME_CALLER, "%.200s: %s", path, strerror(-r)) : 0;
+    return r < 0 ? gb_fail(err, r, GB_BLAME_CALLER, "%.200s: %s", path, file_trouble(r)) : 0;
 }
 
 /* ---- where contents come from --------------------------------------------------------------- */

@@ -170,13 +170,15 @@ static bool begins_with_registry(const char *text, size_t slash)
     return has_capital || (slash == strlen("localhost") && memcmp(text, "localhost", slash) == 0);
 }
 
+/* As it was written, but for what would end the line or steer a terminal: a Dockerfile may name it.
+ */
 static int bad(struct gb_err *err, const char *text, const char *why)
 {
     char shown[81];
     size_t n = 0;
 
-    for (; *text && n < sizeof(shown) - 1; text++)
-        shown[n++] = (char)(*text > ' ' && *text < 0x7f ? *text : '?');
+    for (; text[n] && n < sizeof(shown) - 1; n++)
+        shown[n] = (char)((unsigned char)text[n] < ' ' || text[n] == 0x7f ? '?' : text[n]);
     shown[n] = '\0';
     return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "'%s' is no name of an image: %s", shown, why);
 }

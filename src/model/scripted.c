@@ -161,9 +161,7 @@ static bool scripted_samples(const struct model *model)
 
 static const char *why_unread(int code)
 {
-    return code == -EFBIG    ? "longer than a script may be"
-           : code == -EINVAL ? "it is no regular file"
-                             : strerror(-code);
+    return code == -EFBIG ? "longer than a script may be" : file_trouble(code);
 }
 
 static int read_file(const char *path, struct script *ret, struct gb_err *err)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,8 +24,12 @@
 #include "run/kept_log.h"
 #include "run/result.h"
 
+#define NEW_PREFIX    "."
 #define RECORD_ENDING ".json"
 #define RECORD_MAX    65536
+
+/* Between its making and its lock a new record is nobody's: for far less than this. */
+#define NEW_MS 60000
 
 /* More than are ever there: those under way are not forgotten. */
 #define LIST_MAX 4096
@@ -92,7 +97,7 @@ static int record_new(int runs_fd, const struct kept_run *run, struct gb_err *er
     cleanup_close int fd = -1;
     int r;
 
-    (void)snprintf(temp, sizeof(temp), ".%s" RECORD_ENDING, run->id);
+    (void)snprintf(temp, sizeof(temp), NEW_PREFIX "%s" RECORD_ENDING, run->id);
     (void)snprintf(name, sizeof(name), "%s" RECORD_ENDING, run->id);
     fd = openat(runs_fd, temp, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
     if (fd < 0)
@@ -127,7 +132,28 @@ static bool id_of(const char *name, char ret[static ID_SIZE])
     return id_is_valid('r', ret);
 }
 
-/* 0 when they cannot be looked at. */
+static bool is_new(const char *name)
+{
+    char id[ID_SIZE];
+
+    return strncmp(name, NEW_PREFIX, strlen(NEW_PREFIX)) == 0 &&
+           id_of(name + strlen(NEW_PREFIX), id);
+}
+
+/* What a command left that was killed before its record had a name. */
+static void sweep_new(int runs_fd, const char *name)
+{
+    cleanup_close int fd =
+        openat(runs_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    struct stat st;
+
+    if (fd >= 0 && fstat(fd, &st) == 0 &&
+        kept_run_now_ms() > (uint64_t)st.st_mtim.tv_sec * 1000 + NEW_MS &&
+        flock(fd, LOCK_EX | LOCK_NB) == 0)
+        (void)unlinkat(runs_fd, name, 0);
+}
+
+/* How many there are, and sweeps what is none; 0 when they cannot be looked at. */
 static size_t count(int runs_fd)
 {
     int fd = openat(runs_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -141,6 +167,8 @@ static size_t count(int runs_fd)
         char id[ID_SIZE];
 
         n += id_of(entry->d_name, id);
+        if (is_new(entry->d_name))
+            sweep_new(runs_fd, entry->d_name);
     }
     if (dir)
         (void)closedir(dir);

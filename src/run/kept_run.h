@@ -5,9 +5,11 @@
  *                     and how it ended
  *    runs/r_….log…    what it wrote (run/kept_log.h)
  *
- * The command that does the run writes both.  A run is under way while somebody holds its record;
- * one that is not and has no verdict lost its command.  The newest KEPT_RUNS_MAX are kept, and now
- * and then some more: to find the oldest all have to be read, which not every run shall pay for.
+ * The command that does the run writes both.  A record is made under a name that nobody looks at;
+ * of one whose maker was killed before it had its own, the next run removes what is left.  A run is
+ * under way while somebody holds its record; one that is not and has no verdict lost its command.
+ * The newest KEPT_RUNS_MAX are kept, and now and then some more: to find the oldest all have to be
+ * read, which not every run shall pay for.
  */
 #pragma once
 

@@ -75,7 +75,8 @@ static int record_read(int dir, struct environment *ret, struct gb_err *err)
 
     if (r == -ENOENT)
         return gb_fail(err, r, GB_BLAME_CALLER,
-                       "box %s was not made by create_runtime_env: it is no environment",
+                       "box %s was not made by create_runtime_env: it is no environment" GB_REMEDY
+                       "create_runtime_env makes one",
                        ret->kept.id);
     if (r < 0)
         return gb_fail(err, r, GB_BLAME_HOST, "reading what environment %s is: %s", ret->kept.id,
@@ -138,6 +139,14 @@ int environment_make(const struct tool_host *host, const struct environment_spec
     return r;
 }
 
+static int no_environment(const char *id, struct gb_err *err)
+{
+    return gb_fail(err, -ENOENT, GB_BLAME_CALLER,
+                   "there is no environment '%.80s'" GB_REMEDY
+                   "create_runtime_env makes one; it ends with cleanup_env or its time to live",
+                   id);
+}
+
 /* Only whole ids: a model that cuts one short would get another's. */
 int environment_find(const struct tool_host *host, const char *id, struct environment *ret,
                      struct gb_err *err)
@@ -146,13 +155,10 @@ int environment_find(const struct tool_host *host, const char *id, struct enviro
     int r;
 
     if (!id_is_valid('b', id))
-        return gb_fail(err, -ENOENT, GB_BLAME_CALLER, "there is no environment '%.80s'", id);
+        return no_environment(id, err);
     r = kept_find(host->state_dir, id, &ret->kept, err);
     if (r == -ENOENT)
-        return gb_fail(err, r, GB_BLAME_CALLER,
-                       "there is no environment '%s'" GB_REMEDY
-                       "create_runtime_env makes one; it ends with cleanup_env or its time to live",
-                       id);
+        return no_environment(id, err);
     if (r < 0)
         return r;
     dir = kept_dir(host->state_dir, &ret->kept, err);

@@ -194,7 +194,8 @@ static int logs(struct tool_call *call, void *bound, struct gb_err *err)
         r = image_cmd_text(call->host, &found, &text, err);
     if (r > 0)
         return gb_fail(err, -ENOENT, GB_BLAME_CALLER,
-                       args->image_cmd ? "the environment was made without use_image_cmd"
+                       args->image_cmd ? "the environment was made without use_image_cmd" GB_REMEDY
+                                         "leave image_cmd out"
                                        : "no previous execution log found (run "
                                          "execute_code_block first)");
     return r < 0 ? r : put_log(call->answer, &text, args->tail_lines, err);

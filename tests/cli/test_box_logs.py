@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """`box logs` and `box runs`: what ran in a box that lives on, readable during the run and after it."""
+import fcntl
 import json
+import os
+import re
 import signal
 import subprocess
 
@@ -180,9 +183,29 @@ def test_bad_words_are_refused(living, words, options, told):
 
 
 def test_a_box_in_which_nothing_ran_has_no_logs(living):
+    empty = living.call("runs")
+    assert (empty.returncode, empty.out, empty.err) == (0, b"", b"Nothing has run in this box yet.\n"), empty
     assert runs(living) == [] and living.call("runs").out == b""
     done = living.call("logs")
     assert done.returncode == 2 and b"nothing has run in that box yet" in done.err, done
+
+
+def test_a_record_whose_command_was_killed_before_it_had_a_name_is_swept(living):
+    """By the next run, and not in the moment in which somebody makes one."""
+    for _ in range(3):
+        assert living.call("run", "--", "true").returncode == 0
+    old, held, fresh = (place_of_runs(living) / f".{one['id']}.json" for one in runs(living))
+    for path in (old, held, fresh):
+        path.write_text("{")
+    for path in (old, held):
+        os.utime(path, (0, 0))
+    with held.open("w") as file:
+        os.utime(held, (0, 0))
+        fcntl.flock(file, fcntl.LOCK_EX)
+        assert living.call("run", "--", "true").returncode == 0
+        assert not old.exists() and held.exists() and fresh.exists()
+    assert living.call("run", "--", "true").returncode == 0
+    assert not held.exists() and len(runs(living)) == 5
 
 
 # ---- runs that nobody waits for -----------------------------------------------------------------
@@ -280,4 +303,6 @@ def test_what_a_box_uses_is_told_while_a_run_goes_on(living):
     assert host.until(lambda: living.json("stats")["files_bytes"] < 10000000, PATIENCE)
     assert host.until(lambda: living.json("stats")["processes"] == 1, PATIENCE)
     assert living.json("stats")["memory_peak_bytes"] > 10000000
-    assert b"CPU time" in living.call("stats").out
+    said = living.call("stats").out.decode()
+    assert re.search(r"^memory     [0-9.]+ (KiB|MiB) of 512 MiB, at most [0-9.]+ MiB so far$", said, re.M), said
+    assert re.search(r"^files      [0-9.]+ (B|KiB|MiB) of 256 MiB$", said, re.M) and "CPU time" in said, said

@@ -304,6 +304,34 @@ def test_with_json_every_refusal_is_a_document(hello, words, part, code):
     assert plain.stdout == b"", "behind -- it is the program's"
 
 
+@pytest.mark.parametrize("name", ["fifo", ".", "/dev/zero"])
+@pytest.mark.parametrize("option", ["--requirements", "--package-json"])
+def test_what_packages_are_read_from_is_a_regular_file(hello, option, name):
+    os.mkfifo(hello.cwd / "fifo")
+    refused(call(hello, "exec", option, name, "hello.py"), f"{option}: '{name}': is no regular file")
+
+
+@pytest.mark.parametrize("words,part", [
+    (["build", "/nowhere"], "/nowhere"), (["build", "hello.py"], "hello.py"), (["build", "."], "no Dockerfile"),
+    (["build", "-t", "bad tag!", "."], "bad tag!"), (["pull", "bad name!"], "'bad name!' is no name of an image"),
+    (["pull", "\x1b[2Jname"], "'?[2Jname' is no name of an image"),
+])
+def test_what_is_wrong_with_an_image_is_told_before_an_engine_is_asked(hello, words, part):
+    env = environment(hello, DOCKER_HOST="unix:///nowhere/docker.sock")
+    refused(call(hello, "image", *words, env=env), part)
+
+
+@pytest.mark.parametrize("words,key", [(["box", "list"], "boxes"), (["runs", "list"], "runs"),
+                                       (["cache", "list"], "layers")])
+def test_an_empty_list_says_so_to_people_alone(place, words, key):
+    env = environment(place, GLOVEBOX_CACHE_DIR=str(place.base / "cache"))
+    answer = call(place, *words, env=env)
+    assert (answer.returncode, answer.stdout) == (0, b""), answer
+    assert re.fullmatch(rb"No \w+( yet)?; glovebox [^\n]+\n", answer.stderr), answer
+    answer = call(place, *words, "--json", env=env)
+    assert (answer.returncode, answer.stderr, json.loads(answer.stdout)[key]) == (0, b"", []), answer
+
+
 def test_files_that_may_not_be_read(hello, ordinary_user):
     (hello.cwd / "secret.py").write_text("print(1)\n")
     (hello.cwd / "secret.py").chmod(0o600)

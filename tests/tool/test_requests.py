@@ -175,6 +175,7 @@ def test_unknown_environments(tools):
         for tool in ("execute_code_block", "get_container_logs", "cleanup_env"):
             code, answer = tools.call(tool, container_id=name, filename="a.py", code_content="")
             assert code == 1 and "there is no environment" in answer["error"]
+            assert "create_runtime_env" in answer["remedy"], answer
             assert answer.get("ok", False) is False
         assert "ok" in answer
     check_nothing(tools)
