@@ -90,6 +90,8 @@ static int open_call(const struct call *call, struct opened *ret, struct gb_err 
     if (r == 0 && ret->args.is_json && ret->args.is_jsonl)
         r = gb_fail(err, -EINVAL, GB_BLAME_CALLER, "--json and --jsonl exclude each other");
     if (r == 0)
+        r = command_check_stdout(call, err);
+    if (r == 0)
         r = package_args_take(&ret->args.packages, &ret->wishes, err);
     if (r == 0)
         r = command_settings(call, &ret->parsed, &ret->settings, err);
@@ -259,8 +261,8 @@ static int create_call(const struct call *call, struct gb_err *err)
         r = create_told(&opened, &kept, err);
     if (r == 0)
         r = print_or_remove(&opened, &kept, err);
-    else if (r < 0 && (opened.args.is_json || opened.args.is_jsonl))
-        command_print_error(opened.args.is_jsonl, err);
+    else if (r < 0 && (command_wants(call, "--json") || command_wants(call, "--jsonl")))
+        command_print_error(command_wants(call, "--jsonl"), err);
     return r < 0 ? r : 0;
 }
 

@@ -371,6 +371,7 @@ static int take_all(const struct given *given, const struct parsed *parsed, stru
     args->has_base64 = given->has_base64;
     args->is_detached = given->is_detached;
     args->begun_fd = -1;
+    args->go_fd = -1;
     if (r == 0)
         r = check_styles(given, args, err);
     if (r == 0 && given->language)
@@ -418,6 +419,8 @@ static int exec_given(const struct call *call, const struct given *given,
     struct settings settings = { 0 };
     int r = store ? take_box(call, given, parsed, &store->args, err) : gb_no_memory(err);
 
+    if (r == 0 && given->is_detached)
+        r = command_check_stdout(call, err);
     if (r == 0)
         r = take_all(given, parsed, store, err);
     if (r == 0)
@@ -440,15 +443,6 @@ static int exec_given(const struct call *call, const struct given *given,
     return r;
 }
 
-/* Also when the options could not be understood. */
-static bool wants(char *const *argv, const char *option)
-{
-    for (; *argv && strcmp(*argv, "--") != 0; argv++)
-        if (strcmp(*argv, option) == 0)
-            return true;
-    return false;
-}
-
 static int exec_call(const struct call *call, struct gb_err *err)
 {
     struct given given = { 0 };
@@ -461,8 +455,8 @@ static int exec_call(const struct call *call, struct gb_err *err)
         r = exec_given(call, &given, &parsed, err);
     else if (r > 0)
         r = 0;
-    if (r < 0 && (wants(call->argv, "--json") || wants(call->argv, "--jsonl")))
-        exec_refused(err, wants(call->argv, "--jsonl"));
+    if (r < 0 && (command_wants(call, "--json") || command_wants(call, "--jsonl")))
+        exec_refused(err, command_wants(call, "--jsonl"));
     parsed_clear(&parsed);
     free(given.env.items);
     free(given.files.items);

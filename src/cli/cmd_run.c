@@ -112,16 +112,6 @@ static int check_way(const struct given *given, const struct parsed *parsed, str
     return 0;
 }
 
-static int check_style(struct given *given, struct gb_err *err)
-{
-    if (given->is_json && given->is_jsonl)
-        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "--json and --jsonl exclude each other");
-    given->run.style = given->is_json    ? RUN_STYLE_JSON
-                       : given->is_jsonl ? RUN_STYLE_JSONL
-                                         : RUN_STYLE_PEOPLE;
-    return 0;
-}
-
 static int check_language(struct run_args *run, struct gb_err *err)
 {
     const struct language *language;
@@ -204,10 +194,8 @@ static int run_given(const struct call *call, struct given *given, const struct 
 {
     cleanup_buf struct buf objective = BUF_INIT(AGENT_OBJECTIVE_MAX + 2 * READ_STEP);
     struct run_args *run = &given->run;
-    int r = check_style(given, err);
+    int r = check_way(given, parsed, err);
 
-    if (r == 0)
-        r = check_way(given, parsed, err);
     if (r == 0)
         r = check_language(run, err);
     if (r == 0)
@@ -229,6 +217,7 @@ static int run_call(const struct call *call, struct gb_err *err)
     struct parsed parsed = { 0 };
     int r = command_parse(call, &given, &parsed, err);
 
+    r = run_take_style(call, r, given.is_json, given.is_jsonl, &given.run, err);
     given.run.parsed = &parsed;
     /* Room for every word of the command line is there. */
     for (size_t i = 0; r == 0 && i < parsed.n_rest; i++)

@@ -34,16 +34,6 @@ static const struct opt answer_options[] = {
     { 0 },
 };
 
-static int run_styled(const struct call *call, struct work_args *args, struct gb_err *err)
-{
-    if (args->is_json && args->is_jsonl)
-        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "--json and --jsonl exclude each other");
-    args->run.style = args->is_json    ? RUN_STYLE_JSON
-                      : args->is_jsonl ? RUN_STYLE_JSONL
-                                       : RUN_STYLE_PEOPLE;
-    return run_task(call, &args->run, err);
-}
-
 static int answer_given(const struct call *call, struct work_args *args,
                         const struct parsed *parsed, struct gb_err *err)
 {
@@ -55,7 +45,7 @@ static int answer_given(const struct call *call, struct work_args *args,
     if (strlen(args->run.answer) > AGENT_ANSWER_MAX)
         return gb_fail(err, -EMSGSIZE, GB_BLAME_CALLER, "an answer may have %d KiB",
                        AGENT_ANSWER_MAX >> 10);
-    return run_styled(call, args, err);
+    return run_task(call, &args->run, err);
 }
 
 /* Whatever works on a task or shows one at work. */
@@ -68,6 +58,7 @@ static int task_call(const struct call *call,
     struct parsed parsed = { 0 };
     int r = command_parse(call, &args, &parsed, err);
 
+    r = run_take_style(call, r, args.is_json, args.is_jsonl, &args.run, err);
     args.run.parsed = &parsed;
     if (r == 0)
         r = given(call, &args, &parsed, err);
@@ -105,7 +96,7 @@ static int replay_given(const struct call *call, struct work_args *args,
                        "name a task: glovebox runs replay ID; a file: glovebox run --replay FILE");
     args->run.replay = parsed->operands[0];
     args->run.replays_task = true;
-    return run_styled(call, args, err);
+    return run_task(call, &args->run, err);
 }
 
 static int replay_call(const struct call *call, struct gb_err *err)

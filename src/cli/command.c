@@ -111,6 +111,15 @@ const struct cmd *command_find(char *const *argv, size_t *ret_n, struct gb_err *
     return NULL;
 }
 
+int command_check_stdout(const struct call *call, struct gb_err *err)
+{
+    if (call->has_stdout)
+        return 0;
+    return gb_fail(err, -EBADF, GB_BLAME_CALLER,
+                   "stdout is closed, and nobody would learn the id" GB_REMEDY
+                   "read it, or throw it away with >/dev/null");
+}
+
 int command_print(const struct buf *text, struct gb_err *err)
 {
     int r = buf_error(text);
@@ -154,6 +163,14 @@ int command_parse(const struct call *call, void *target, struct parsed *ret, str
     help_command(call->cmd, &text);
     r = command_print(&text, err);
     return r < 0 ? r : 1;
+}
+
+bool command_wants(const struct call *call, const char *flag)
+{
+    for (char *const *word = call->argv; *word && strcmp(*word, "--") != 0; word++)
+        if (strcmp(*word, flag) == 0)
+            return true;
+    return false;
 }
 
 int command_settings(const struct call *call, const struct parsed *parsed, struct settings *ret,

@@ -23,6 +23,7 @@ struct call {
     const char *program; /* as it was called: "glovebox", "adde" */
     char *const *argv;   /* behind the command's name; NULL-terminated */
     char *const *env;
+    bool has_stdout;            /* false: whoever calls has closed it, /dev/null stands there */
     enum color_mode *ret_color; /* how an error of this call is to be printed */
 };
 
@@ -85,12 +86,19 @@ const struct cmd *command_find(char *const *argv, size_t *ret_n, struct gb_err *
 /* Parses the call's options.  1 when help was wanted and has been printed: the command is done. */
 int command_parse(const struct call *call, void *target, struct parsed *ret, struct gb_err *err);
 
+/* Does that flag stand among the words of the call?  Also of one whose options could not be
+ * understood: what it was told with --json is refused with a document. */
+bool command_wants(const struct call *call, const char *flag);
+
 /* Loads the settings with the call's flags on top.  The caller owes a settings_clear(). */
 int command_settings(const struct call *call, const struct parsed *parsed, struct settings *ret,
                      struct gb_err *err);
 
 /* Fails when there are operands or a "--": the command takes none. */
 int command_no_operands(const struct parsed *parsed, struct gb_err *err);
+
+/* Fails when stdout was closed: for what makes something whose id nobody would learn then. */
+int command_check_stdout(const struct call *call, struct gb_err *err);
 
 /* Writes the text to stdout and returns 0; a buf that ran over is an error too. */
 int command_print(const struct buf *text, struct gb_err *err);

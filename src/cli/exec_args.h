@@ -77,7 +77,8 @@ struct exec_args {
     bool has_base64;       /* … with the output as bytes, too */
     bool has_tty;          /* -t: it has our terminal */
     bool is_detached;      /* a process of its own does the run; this one tells its id */
-    int begun_fd;          /* where the run's id is told once it is written down; -1 */
+    int begun_fd;          /* of a detached run: where it tells its id, once; -1: it is none */
+    int go_fd;             /* and where it hears that somebody has it */
     struct net_policy net; /* what it may reach */
     const struct package_wishes *wishes;  /* packages that it wants; NULL: none */
     const struct package_wishes *refused; /* and those that nobody permitted; NULL: none */
@@ -98,8 +99,10 @@ struct exec_birth {
     int exit_code;
 };
 
-/* Whoever waits for the id goes on, and nobody hears this process any more. */
-void exec_tell_begun(int told_fd, const char *id);
+/* Tells the id of a run that is written down and not begun, and waits until the command has passed
+ * it on; nobody hears this process any more.  -ECANCELED: it could not, and a run that nobody knows
+ * of is not begun. */
+int exec_tell_begun(const struct exec_args *args, const char *id, struct gb_err *err);
 
 /* The same in a process of its own: prints the run's id once it is written down.  A positive exit
  * code: it was not begun, and why has been told. */

@@ -202,9 +202,12 @@ static int run_in_kept(const struct exec_args *args, struct recorder *recorder, 
                        struct run_result *result, struct gb_err *err)
 {
     struct run_request request = *recorder->base;
+    int r = args->begun_fd >= 0 ? exec_tell_begun(args, recorder->record.id, err) : 0;
 
-    if (args->begun_fd >= 0)
-        exec_tell_begun(args->begun_fd, recorder->record.id);
+    if (r < 0) {
+        result->error = *err;
+        return r;
+    }
     request.id = recorder->record.id;
     request.sinks = NULL;
     request.output = record_output;

@@ -21,8 +21,9 @@
 
 /* A file that is opened must never become stdin, stdout or stderr because the caller had closed
  * it. */
-static int open_standard_fds(struct gb_err *err)
+static int open_standard_fds(bool *ret_has_stdout, struct gb_err *err)
 {
+    *ret_has_stdout = fcntl(STDOUT_FILENO, F_GETFD) >= 0;
     for (int fd = 0; fd <= 2; fd++)
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd ? O_WRONLY : O_RDONLY) != fd)
             return gb_fail_sys(err, "/dev/null");
@@ -62,44 +63,44 @@ static int run_group_help(char *const *argv, bool wants_help, struct gb_err *err
     return help_group(argv[0], &text) ? command_print(&text, err) : -ENOENT;
 }
 
-static int run_command(char *const *argv, char *const *env, enum color_mode *ret_color,
-                       struct gb_err *err)
+/* call has all but the command. */
+static int run_command(struct call *call, char *const *argv, struct gb_err *err)
 {
     static char help[] = "--help";
     char *const only_help[] = { help, NULL };
     bool wants_help = strcmp(argv[0], "help") == 0;
-    struct call call = { .program = "glovebox", .env = env };
     size_t n = 0;
     int r;
 
-    call.ret_color = ret_color;
     if (wants_help)
         argv++;
     r = run_group_help(argv, wants_help, err);
     if (r != -ENOENT)
         return r;
-    call.cmd = command_find(argv, &n, err);
-    if (!call.cmd)
+    call->cmd = command_find(argv, &n, err);
+    if (!call->cmd)
         return -EINVAL;
-    call.argv = wants_help ? only_help : argv + n;
-    return call.cmd->run(&call, err);
+    call->argv = wants_help ? only_help : argv + n;
+    return call->cmd->run(call, err);
 }
 
 static int run(char *const *argv, char *const *env, enum color_mode *ret_color, struct gb_err *err)
 {
     static char version[] = "version";
     char *const only_version[] = { version, NULL };
-    int r = open_standard_fds(err);
+    struct call call = { .program = "glovebox", .env = env };
+    int r = open_standard_fds(&call.has_stdout, err);
 
+    call.ret_color = ret_color;
     if (r < 0)
         return r;
     if (!argv[0])
         return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
                        "which command? 'glovebox --help' lists them");
     if (strcmp(argv[0], "--version") == 0 && !argv[1])
-        return run_command(only_version, env, ret_color, err);
+        return run_command(&call, only_version, err);
     r = run_option(argv, err);
-    return r == -ENOENT ? run_command(argv, env, ret_color, err) : r;
+    return r == -ENOENT ? run_command(&call, argv, err) : r;
 }
 
 /* Every word is the tool's, options too. */
@@ -107,7 +108,7 @@ static int run_adde(char *const *argv, char *const *env, enum color_mode *ret_co
                     struct gb_err *err)
 {
     struct call call = { .cmd = &cmd_tool, .program = ADDE, .argv = argv, .env = env };
-    int r = open_standard_fds(err);
+    int r = open_standard_fds(&call.has_stdout, err);
 
     call.ret_color = ret_color;
     return r < 0 ? r : cmd_tool.run(&call, err);

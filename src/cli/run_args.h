@@ -52,6 +52,12 @@ struct run_args {
     const struct parsed *parsed; /* the flags that are settings */
 };
 
+/* Takes down how the command tells what it does.  r: what its options came to; where they could not
+ * be understood, the words of the call say how that is told.  r, or -EINVAL for both styles at
+ * once. */
+int run_take_style(const struct call *call, int r, bool is_json, bool is_jsonl,
+                   struct run_args *ret, struct gb_err *err);
+
 /* Begins a task, or goes on with one, and tells how it went.  An exit code, or a negative errno
  * with err set; then nothing was printed but progress. */
 int run_task(const struct call *call, const struct run_args *args, struct gb_err *err);

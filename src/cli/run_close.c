@@ -27,6 +27,18 @@
 
 #define DOCUMENT_MAX (64 << 20)
 
+int run_take_style(const struct call *call, int r, bool is_json, bool is_jsonl,
+                   struct run_args *ret, struct gb_err *err)
+{
+    bool is_document = r < 0 ? command_wants(call, "--json") : is_json;
+    bool is_lines = r < 0 ? command_wants(call, "--jsonl") : is_jsonl;
+
+    ret->style = is_lines ? RUN_STYLE_JSONL : is_document ? RUN_STYLE_JSON : RUN_STYLE_PEOPLE;
+    if (r == 0 && is_json && is_jsonl)
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "--json and --jsonl exclude each other");
+    return r;
+}
+
 void run_refused(const struct run_args *args, const struct gb_err *why)
 {
     if (args->style != RUN_STYLE_PEOPLE)

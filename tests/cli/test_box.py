@@ -37,6 +37,20 @@ def test_a_box_whose_id_cannot_be_printed_is_not_left():
         assert kept.listed() == []
 
 
+def test_a_box_whose_id_nobody_would_learn_is_not_made():
+    for options in ("", "--json", "--user ada"):
+        made = box.run_words(["/bin/sh", "-c", f'exec "$@" {options} >&-', "sh", *kept.words("create")],
+                             host_env=kept.environment())
+        assert made.returncode == 2 and b"stdout is closed" in made.err, made
+        assert kept.listed() == []
+    with kept.made("--user", "ada") as name:
+        thrown_away = box.run_words(["/bin/sh", "-c", 'exec "$@" >/dev/null', "sh", *kept.words("create")],
+                                    host_env=kept.environment())
+        assert thrown_away.returncode == 0, thrown_away
+        assert len(kept.listed()) == 2 and kept.call("prune").returncode == 0
+        kept.call("rm", *(one["id"] for one in kept.listed() if one["id"] != name))
+
+
 def test_an_empty_id_is_no_box_however_many_there_are():
     names = [kept.create(), kept.create()]
     done = kept.call("rm", "")

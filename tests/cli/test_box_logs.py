@@ -277,6 +277,29 @@ def test_a_detached_run_has_the_commands_directory_and_nothing_else_of_it(living
     assert (tmp_path / "answer").read_text() == "there\n"
 
 
+def not_begun(living, code, said, **popen):
+    """A run that was to be detached, and whose id reaches nobody: it starts nothing."""
+    command = kept.words("run", "-d", living.name, "--", "touch", "begun")
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=PATIENCE, check=False,
+                          env=box.environment(kept.environment()), **popen)
+    assert done.returncode in code and said in done.stderr, done
+    assert host.until(lambda: not [one for one in runs(living) if one["state"] == "running"], PATIENCE)
+    assert "begun" not in living.sh("ls")
+
+
+def test_a_run_whose_id_cannot_be_printed_is_not_begun(living):
+    with open("/dev/full", "wb") as full:
+        not_begun(living, [125], b"No space left", stdout=full)
+    [told] = [one for one in runs(living) if "touch" in one["command"]]
+    assert told["verdict"] == "sandbox_error", told
+    assert "its id could not be told" in text(living.json("logs", told["id"]))[0][1]
+    reader, writer = os.pipe()
+    os.close(reader)
+    not_begun(living, [-signal.SIGPIPE], b"", stdout=writer)
+    os.close(writer)
+    not_begun(living, [2], b"stdout is closed", preexec_fn=lambda: os.close(1))
+
+
 @pytest.mark.parametrize("command", ["wait", "kill"])
 def test_wait_and_kill_want_one_run_that_is_there(living, command):
     for words, told in [([], b"which run?"), (["a", "b"], b"which run?"), (["r_none"], b"there is no run")]:

@@ -200,6 +200,19 @@ def test_an_error_in_json_is_a_document(place):
     assert "ANTHROPIC_API_KEY" in json.dumps(document["error"])
 
 
+@pytest.mark.parametrize("words", [["run", "x"], ["runs", "answer", "t_x", "y"], ["runs", "replay", "t_x"]])
+@pytest.mark.parametrize("style", [["--json"], ["--jsonl"], ["--json", "--jsonl"]])
+def test_a_command_line_that_makes_no_sense_is_refused_in_json_too(place, words, style):
+    wrong = [] if len(style) == 2 else ["--nonsense"]
+    answer = call(place, *words, *wrong, *style)
+    line, = answer.stdout.splitlines()
+    document = json.loads(line)
+    said = "unknown option '--nonsense'" if wrong else "--json and --jsonl exclude each other"
+    assert answer.returncode == 2 and said in document["error"]["message"], answer
+    assert document.get("event") == ("error" if "--jsonl" in style else None), answer
+    assert answer.stderr.decode().startswith("glovebox: ") and said in answer.stderr.decode(), answer
+
+
 def test_the_key_never_shows(place):
     key = "sk-secret-0123456789abcdef"
     with serving(status=401, body=f'{{"error": {{"message": "bad key {key}"}}}}'.encode()) as (url, _):
