@@ -60,7 +60,7 @@ struct carry {
     uint64_t bytes;       /* moved so far, both ways */
     size_t held;          /* of the box's bytes, for servers that have not taken them */
     struct asked asked;   /* names that no rule lists by themselves */
-    struct net_policy denied;
+    struct denied denied;
     size_t n_resolves; /* under way */
     size_t n_places;   /* of conns, those that may be used */
     size_t used;       /* all conns in use lie below this index */
@@ -219,7 +219,7 @@ static enum net_answer may_dial(const struct conn *conn)
     const char *name = conn->name[0] ? conn->name : NULL;
     enum net_answer answer;
 
-    if (carry->denied.mode == NET_FULL || net_lists(&carry->denied, address, conn->port))
+    if (denied_has_address(&carry->denied, address, conn->port))
         return NET_DENIED;
     answer = net_may_dial(carry->spec.policy, name, address, conn->port);
     return answer == NET_YES && is_own(conn) ? NET_OWN : answer;
@@ -339,7 +339,7 @@ static enum net_answer may_tell_world(struct conn *conn)
 /* Looks the name up, unless the answer of the rules or of the caps is no. */
 static void resolve_if(struct conn *conn, enum net_answer answer)
 {
-    if (answer == NET_YES && net_denies(&conn->carry->denied, conn->name, conn->port))
+    if (answer == NET_YES && denied_has_name(&conn->carry->denied, conn->name, conn->port))
         answer = NET_DENIED;
     if (answer == NET_YES)
         answer = may_tell_world(conn);
@@ -437,6 +437,7 @@ static void ask(struct carry *carry, uint8_t type, const void *msg)
     struct msg_told busy = { .error = EAGAIN };
 
     memcpy(&number, msg, sizeof(number)); /* the first field of both */
+    denied_look(&carry->denied);
     conn = conn_new(carry, number);
     if (!conn) {
         busy.ask = number;
@@ -545,11 +546,11 @@ int carry_new(struct link *link, const struct carry_spec *spec, struct carry **r
 
     if (!carry)
         return gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for a network");
-    r = spec->caps.denied ? net_policy_parse(spec->caps.denied, &carry->denied, err) : 0;
+    r = denied_init(&carry->denied, spec->caps.denied, &spec->denied_later, err);
     if (r == 0 && link_add_side(link, &side) < 0)
         r = gb_fail(err, -ENOMEM, GB_BLAME_HOST, "no memory for a network");
     if (r < 0) {
-        net_policy_clear(&carry->denied);
+        denied_clear(&carry->denied);
         free(carry);
         return r;
     }
@@ -574,6 +575,6 @@ void carry_free(struct carry *carry)
     }
     link_drop_side(carry->link, carry);
     asked_clear(&carry->asked);
-    net_policy_clear(&carry->denied);
+    denied_clear(&carry->denied);
     free(carry);
 }

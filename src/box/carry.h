@@ -23,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "box/denied.h"
 #include "egress/policy.h"
 
 struct carry;
@@ -68,6 +69,7 @@ struct carry_spec {
     void (*note)(void *user, const struct carry_note *note); /* may be NULL */
     void *user;
     struct carry_caps caps;
+    struct denied_source denied_later; /* what is denied besides, while it lives */
 };
 
 /* Takes the link's questions over. */

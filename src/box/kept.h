@@ -58,6 +58,7 @@ struct kept_spec {
     bool is_filled_later;  /* kept_fill_done() is owed */
     bool is_unserved;      /* without rules: made to have a network, which box_serve() gives it */
     struct carry_caps net_caps;
+    struct denied_source denied_later;
     const char *ports;     /* as in the record: those that are listened on.  NULL: none */
     const char *variables; /* "K=V" lines for every run; NULL: none */
 };

@@ -124,7 +124,7 @@ static int add_switchboard(const struct kept_spec *spec, const char *id, const s
 
     if (r < 0)
         return r;
-    r = switchboard_start(spec->state_dir, &kept, ports, n_ports, err);
+    r = switchboard_start(spec->state_dir, &kept, &spec->denied_later, ports, n_ports, err);
     if (r < 0)
         (void)kept_remove(spec->state_dir, &kept, &survivors, &ignored);
     return r;

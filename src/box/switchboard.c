@@ -31,6 +31,7 @@
 struct order {
     const char *state_dir;
     const struct kept *kept;
+    const struct denied_source *denied_later;
     const struct port *ports;
     size_t n_ports;
 };
@@ -63,6 +64,7 @@ static int serve(struct switchboard *board, const struct order *order, struct gb
         .policy = &board->policy,
         .note = net_log_note,
         .caps = kept->net_caps,
+        .denied_later = *order->denied_later,
     };
     int r = net_policy_parse(kept->net_rules ? kept->net_rules : "none", &board->policy, err);
 
@@ -115,10 +117,11 @@ static void body(void *user, int told_fd, int r)
     _exit(0);
 }
 
-int switchboard_start(const char *state_dir, const struct kept *kept, const struct port *ports,
+int switchboard_start(const char *state_dir, const struct kept *kept,
+                      const struct denied_source *denied_later, const struct port *ports,
                       size_t n_ports, struct gb_err *err)
 {
-    struct order order = { state_dir, kept, ports, n_ports };
+    struct order order = { state_dir, kept, denied_later, ports, n_ports };
     int fds[BOX_PORTS_MAX];
     struct gb_err told;
     int r;

@@ -13,13 +13,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct denied_source;
 struct gb_err;
 struct kept;
 struct port;
 
 /* Starts one for a box that stands, and returns when it serves.  ports listen; their descriptors
- * stay the caller's, who must have no other threads. */
-int switchboard_start(const char *state_dir, const struct kept *kept, const struct port *ports,
+ * stay the caller's, who must have no other threads.  It has the caller's memory as it was: the
+ * source of later denials is asked there. */
+int switchboard_start(const char *state_dir, const struct kept *kept,
+                      const struct denied_source *denied_later, const struct port *ports,
                       size_t n_ports, struct gb_err *err);
 
 /* Does the switchboard of the box in this directory live?  With ret_pidfd a hold on it, which is

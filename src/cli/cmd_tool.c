@@ -216,12 +216,14 @@ static enum tool_end do_with(const struct call *call, const struct tool *tool,
     cleanup_with(certificates_clear) struct certificates certificates = { 0 };
     cleanup_free char *variables = NULL;
     struct box_spec spec = settings_box_spec(settings);
+    struct denials denials = settings->denials;
     struct tool_host host = {
         .box = &spec,
         .wall_max_ms = wall_max_ms(settings),
         .image_max_ms = settings->image_ms < TOOL_CALL_MS ? settings->image_ms : TOOL_CALL_MS,
         .image_bases = settings->image_bases,
         .net_caps = settings->net_caps,
+        .denied_later = { denials_changed, &denials },
         .packages = &packages,
         .state_dir = settings->state_dir,
         .temp_dir = temp_dir(call->env),

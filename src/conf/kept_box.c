@@ -151,6 +151,7 @@ int box_make(const struct settings *settings, const struct box_wish *wish, struc
              struct gb_err *err)
 {
     struct box_spec box = settings_box_spec(settings);
+    struct denials denials = settings->denials;
     struct kept_spec spec = {
         .state_dir = settings->state_dir,
         .user = wish->user,
@@ -161,6 +162,7 @@ int box_make(const struct settings *settings, const struct box_wish *wish, struc
         .is_unserved = wish->is_unserved,
         .is_filled_later = wish->is_filled_later,
         .net_caps = settings->net_caps,
+        .denied_later = { denials_changed, &denials },
     };
     cleanup_with(certificates_clear) struct certificates certificates = { 0 };
     cleanup_free char *variables = NULL;

@@ -492,6 +492,9 @@ int settings_load(struct settings *settings, const struct settings_input *input,
     cleanup_free char *user = dirs_user_config(input->env);
     int r = put_defaults(&layers);
 
+    settings->denials = (struct denials){ .env = input->env,
+                                          .uid = input->uid,
+                                          .is_without_files = input->is_without_files };
     if (r == 0 && !input->is_without_files)
         r = load_operators(&layers, ORIGIN_SYSTEM, system);
     if (r == 0 && !input->is_without_files)

@@ -23,6 +23,7 @@
 #include "box/carry.h"
 #include "box/limits.h"
 #include "box/walls.h"
+#include "conf/denials.h"
 #include "conf/dotenv.h"
 #include "conf/keys.h"
 #include "conf/value.h"
@@ -69,6 +70,7 @@ struct task_limits {
 struct settings {
     struct limits limits;
     struct carry_caps net_caps; /* of what --net allows */
+    struct denials denials;     /* where what is denied later comes from */
     enum backend_choice backend;
     const char *image;
     struct box_engine engine; /* texts are the environment's, and of the home directory: */

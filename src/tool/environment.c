@@ -105,6 +105,7 @@ static int make_box(const struct tool_host *host, const struct environment_spec 
         .ttl_ms = spec->ttl_ms,
         .net_rules = spec->net_rules,
         .net_caps = host->net_caps,
+        .denied_later = host->denied_later,
         .variables = variables_of(host, spec),
     };
     cleanup_close int dir = -1;

@@ -35,6 +35,7 @@ struct tool_host {
     uint64_t image_max_ms;      /* of a pull or build */
     const char *const *image_bases; /* that a build may begin with; NULL: any */
     struct carry_caps net_caps;     /* of a network through the link */
+    struct denied_source denied_later;
     const struct package_host *packages;
     const char *variables; /* "K=V" lines for native boxes with a network (box's certificates) */
     const char *state_dir; /* NULL: no place that remembers environments */

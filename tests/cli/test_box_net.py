@@ -199,6 +199,35 @@ def test_what_the_operator_denied_when_a_box_was_made_is_denied_to_all_its_runs(
         kept.call("rm", name)
 
 
+def test_what_the_operator_denies_later_is_denied_to_boxes_that_live_on(net_box, serve, place):
+    """From the next question on, as the operator's file says then; one that cannot be read changes nothing."""
+    server = serve(page)
+    file = place.home / ".config/glovebox/config.yaml"
+    file.parent.mkdir(parents=True)
+    elsewhere = {"XDG_CONFIG_HOME": str(place.base / "nowhere")}
+
+    def reached(name):
+        """Which names a run reaches whose own command does not read the file."""
+        def page_of(host_name):
+            words = ["curl", "-sS", "-m", "20", f"http://{host_name}:{server.port}/"]
+            return kept.call("run", name, "--json", "--", *words, host_env=elsewhere).stdout
+        return {host_name for host_name in ("one.test", "two.test") if page_of(host_name) == "a page\n"}
+
+    name = net_box("full,127.0.0.1")
+    assert reached(name) == {"one.test", "two.test"}
+    file.write_text("net:\n  deny: one.test\n")
+    assert reached(name) == {"two.test"}
+    assert_decided(name, "look-up", "one.test", None, False, "denied by the operator")
+    made_then = net_box("full,127.0.0.1")
+    file.write_text("net: [\n")
+    assert reached(name) == {"two.test"}
+    file.write_text("net:\n  deny: 127.0.0.0/8\n")
+    assert reached(name) == set()
+    file.unlink()
+    assert reached(name) == {"one.test", "two.test"}
+    assert reached(made_then) == {"two.test"}, "what was denied when it was made is denied to its end"
+
+
 def test_a_box_without_rules_has_none():
     with kept.made() as name:
         done = kept.call("run", name, "--", *python("socket.create_connection(('192.0.2.1', 80), 10)"))
