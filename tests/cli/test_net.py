@@ -185,8 +185,8 @@ def test_much_goes_both_ways_unchanged(run, serve):
 
     server = serve(echo)
     done = run("one.test,127.0.0.1", *python(
-        "import hashlib, threading\n"
-        f"data = hashlib.sha256(b'seed').digest() * ({size} // 32)\n"
+        "import hashlib, os, threading\n"
+        f"data = os.urandom({size})\n"
         "s = socket.create_connection(('one.test', int(sys.argv[1])))\n"
         "def send():\n    s.sendall(data); s.shutdown(socket.SHUT_WR)\n"
         "t = threading.Thread(target=send); t.start()\n"

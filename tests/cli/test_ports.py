@@ -9,6 +9,7 @@ import signal
 import socket
 import struct
 import threading
+import time
 
 import pytest
 
@@ -251,15 +252,16 @@ def memory_kib(pid):
     return int(fields["Pss"].split()[0])
 
 
-def test_much_goes_both_ways_unchanged_and_little_is_held():
-    data = hashlib.sha256(b"seed").digest() * (MIB // 32)
-    with served("echo") as box, box.connect() as s:
-        digest, back, peak = hashlib.sha256(), hashlib.sha256(), []
+def test_much_goes_both_ways_unchanged_little_is_held_and_another_box_is_none_the_slower():
+    noise = os.urandom(2 * MIB)
+    with served("page") as other, served("echo") as box, box.connect() as s:
+        digest, back, peak, took = hashlib.sha256(), hashlib.sha256(), [], []
         watched = [p.pid for p in [*switchboards(), *kept.keepers()]]
-        assert len(watched) == 2
+        assert len(watched) == 4
 
         def send():
-            for _ in range(MUCH // MIB):
+            for i in range(MUCH // MIB):
+                data = noise[i * 7919 % MIB:][:MIB]
                 s.sendall(data)
                 digest.update(data)
             s.shutdown(socket.SHUT_WR)
@@ -272,9 +274,13 @@ def test_much_goes_both_ways_unchanged_and_little_is_held():
             back.update(piece)
             if got % (8 * MIB) < len(piece):
                 peak += [memory_kib(pid) for pid in watched]
+                began = time.monotonic()
+                assert other.get("/x") == "/x"
+                took.append(time.monotonic() - began)
         sender.join()
         assert got == MUCH and back.digest() == digest.digest(), box.living.end()
         assert max(peak) < 64 << 10, peak
+        assert sorted(took)[len(took) // 2] < pace.within(0.1) and max(took) < pace.within(2), sorted(took)[-5:]
 
 
 def test_a_slow_reader_holds_nobody_up_and_little_is_held():
