@@ -2,6 +2,7 @@
 """Packages in containers: installed by the image's own pip, in a container that reaches the index only."""
 import concurrent.futures
 import contextlib
+import random
 import re
 import select
 import signal
@@ -293,6 +294,30 @@ def test_what_was_begun_for_packages_is_removed_also_after_a_Ctrl_C(run, index, 
             process.communicate(timeout=60)
             assert process.returncode == 130, process.returncode
         assert docker.containers() == [] and not layers(), "removed before the command ended"
+
+
+def test_L05_a_command_that_is_killed_at_any_moment_of_an_installation_leaves_nothing_half(run, index, docker, layers, meddled):
+    """First while files are on their way to the engine; in a proof at any moment besides."""
+    index.add("alpha", more={f"alpha/m{n}.py": b"x = 1\n" for n in range(100)})
+    is_filling = threading.Event()
+
+    def hold():
+        is_filling.set()
+        return HOLD
+    with meddled(Script((rb"PUT \S*/containers/\w+/archive", hold, 1))) as env:
+        with started(*run.words("import alpha", "alpha", env=env)) as process:
+            assert is_filling.wait(60)
+            process.kill()
+    for seed in range(pace.count(check=0, proof=20)):
+        with started(*run.words("import alpha", "alpha")) as process:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(random.Random(seed).uniform(0.05, 5))
+            process.kill()
+    done = run("import alpha.m99\nprint(alpha.NAME)", "alpha")
+    assert done.stdout == "alpha\n", done
+    assert host.until(docker.is_clean, within=30), docker.containers()
+    assert kept.call("prune", host_env={**docker.environment, "GLOVEBOX_BACKEND": "docker"}).returncode == 0
+    assert not layers(), "what was half is nobody's"
 
 
 def test_a_Ctrl_C_is_heard_again_after_a_layer_had_to_be_made_anew(run, index, docker, layers, meddled):

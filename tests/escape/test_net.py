@@ -126,11 +126,18 @@ def test_N02_a_public_address_and_then_another(run, names, serve):
     assert decisions(done)[-1] == ("re.test", server.port, False, "not a public address")
 
 
-def test_N02_among_several_addresses_one_that_is_not_public(run, names, serve):
-    server = serve(page, "0.0.0.0")
-    done = run(names(lambda name, kind: ["127.0.0.1", "10.0.0.1"] if kind == 1 else []), "full",
-               *python(CONNECT + "print(tell('two.test', int(sys.argv[1])))", server.port))
-    assert done.document["stdout"] == "refused\n" and server.seen == 0, done
+PUBLIC, HIDDEN = "93.184.215.14", "10.0.0.1"
+
+
+@pytest.mark.parametrize("order", [(PUBLIC, HIDDEN), (HIDDEN, PUBLIC)], ids=["last", "first"])
+def test_N02_among_several_addresses_one_that_is_not_public(place, order):
+    """Nobody answers at the one that may be dialled: the other is judged by itself, behind it or before it."""
+    hosts = place.cwd / "hosts"
+    hosts.write_text("127.0.0.1 localhost\n" + "".join(f"{address} both.test\n" for address in order))
+    words = net.exec_words(f"both.test,{PUBLIC}", *python(CONNECT + "print(tell('both.test', 8099))"))
+    seen, document = in_own_network(HIDDEN, net.command(hosts, words))
+    assert (document["stdout"], seen) == ("refused\n", 0), document
+    assert decisions_of(document)[-1] == (8099, False, "not a public address"), document
 
 
 @pytest.mark.parametrize("proxy", [[], ["-x", f"http://{net.PROXY}"]], ids=["caught", "proxy"])
@@ -322,7 +329,7 @@ def test_N05_what_listens_on_every_address_of_the_host(run, names, serve):
 INSIDE = """
 import json, socket, subprocess, sys, threading
 seen = 0
-server = socket.create_server(('0.0.0.0', 8099))
+server = socket.create_server((sys.argv[1], 8099))
 def serve():
     global seen
     while True:
@@ -331,27 +338,32 @@ def serve():
         connection.sendall(b'inside')
         connection.close()
 threading.Thread(target=serve, daemon=True).start()
-done = subprocess.run(sys.argv[1:], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+done = subprocess.run(sys.argv[2:], stdin=subprocess.DEVNULL, capture_output=True, text=True)
 print(json.dumps([seen, done.stdout, done.stderr]))
 """
 
 
-@pytest.mark.parametrize("rules, answer", [("full", ["refused", 0]), ("full,93.184.215.14", ["open", 1])], ids=["full", "listed"])
-def test_N05_a_public_address_of_the_host_itself(place, rules, answer):
-    """In a network of its own, where this machine has such an address."""
-    words = net.exec_words(rules, *python(CONNECT + "print(tell('93.184.215.14', 8099))"))
-    done = subprocess.run(["unshare", "-n", "sh", "-c", 'ip link set lo up && ip addr add 93.184.215.14/32 dev lo && exec "$@"', "sh",
-                           "/usr/bin/python3", "-c", INSIDE, *words], capture_output=True, text=True, env=box.environment({}),
-                          timeout=box.OUTER_SECONDS)
+def in_own_network(at, words):
+    """A command where this machine has a public and a private address, and a server listens at one: how many it
+    saw, and the document."""
+    script = f'ip link set lo up && ip addr add {PUBLIC}/32 dev lo && ip addr add {HIDDEN}/32 dev lo && exec "$@"'
+    done = subprocess.run(["unshare", "-n", "sh", "-c", script, "sh", "/usr/bin/python3", "-c", INSIDE, at, *words],
+                          capture_output=True, text=True, env=box.environment({}), timeout=box.OUTER_SECONDS)
     seen, out, _ = json.loads(done.stdout)
-    document = json.loads(out)
-    assert [document["stdout"].strip(), seen] == answer, document
-    if rules == "full":
-        assert decisions_of(document) == [(8099, False, "an address of this machine")]
+    return seen, json.loads(out)
 
 
 def decisions_of(document):
     return [(entry["port"], entry["allowed"], entry["reason"]) for entry in document["network"]["decisions"]]
+
+
+@pytest.mark.parametrize("rules, answer", [("full", ("refused\n", 0)), (f"full,{PUBLIC}", ("open\n", 1))], ids=["full", "listed"])
+def test_N05_a_public_address_of_the_host_itself(place, rules, answer):
+    words = net.exec_words(rules, *python(CONNECT + f"print(tell('{PUBLIC}', 8099))"))
+    seen, document = in_own_network("0.0.0.0", words)
+    assert (document["stdout"], seen) == answer, document
+    if rules == "full":
+        assert decisions_of(document) == [(8099, False, "an address of this machine")]
 
 
 def test_N05_servers_of_another_box(place):

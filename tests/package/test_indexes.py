@@ -23,19 +23,20 @@ REQUIRE = "console.log(require('alpha'))"
 
 # ---- slow ----------------------------------------------------------------------------------------
 
-@pytest.fixture
-def dripping(index):
-    """The index answers for a file byte by byte, and is never done."""
+@pytest.fixture(params=["pip", "npm"])
+def dripping(request, index, registry):
+    """An index that answers for a file byte by byte, and is never done; how a package of it is asked for."""
     over = threading.Event()
+    server, option = {"pip": (index, "--package"), "npm": (registry, "--npm")}[request.param]
 
     class Drips(bytes):
         """Long, and sent a byte at a time."""
 
-    def answer(path, plain=index.answer):
+    def answer(path, plain=server.answer):
         found = plain(path)
-        return (found[0], Drips(found[1])) if found and path.startswith("/files/") else found
+        return (found[0], Drips(found[1])) if found and found[0] == "application/octet-stream" else found
 
-    def reply(self, status, kind, data, plain=index.server.RequestHandlerClass.reply):
+    def reply(self, status, kind, data, plain=server.server.RequestHandlerClass.reply):
         if not isinstance(data, Drips):
             return plain(self, status, kind, data)
         self.send_response(status)
@@ -51,16 +52,19 @@ def dripping(index):
         self.close_connection = True
         return None
 
-    index.answer = answer
-    index.server.RequestHandlerClass.reply = reply
-    yield index
+    server.answer = answer
+    server.server.RequestHandlerClass.reply = reply
+    index.add("alpha", more={"alpha/data": os.urandom(1 << 16)})
+    registry.add("alpha", files={"data": os.urandom(1 << 16).hex()})
+    yield server, [option, "alpha"]
     over.set()
 
 
 def test_an_index_that_drips_is_given_up_in_time_and_named(dripping, cache):
-    """Every byte comes soon enough for pip: only the time of the whole phase ends it."""
-    dripping.add("alpha", more={"alpha/data": os.urandom(1 << 16)})
-    done = run("1", packages=["alpha"], env={**dripping.env(), "GLOVEBOX_PACKAGES_TIMEOUT": "4s"})
+    """Every byte comes soon enough for the installer: only the time of the whole phase ends it."""
+    server, options = dripping
+    done = run("1", options=options, env={**server.env(), "GLOVEBOX_PACKAGES_TIMEOUT": "4s"})
+    assert server.fetched("alpha"), done
     assert done.install["failure"] == "timeout" and done.returncode == 125, done
     assert "packages.timeout" in done.error["message"] + done.error["remedy"], done.error
     assert done.seconds < pace.within(20)
