@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows about the network of a box: what a request costs through the redirect and through a port, beside the same
 request on this machine's loopback, both on one connection that stays open; what a connection costs from its beginning
-to its first answer; and how fast a download is, beside the same program without a box."""
+to its first answer; and how fast a download and an upload are, beside the same program without a box."""
 import contextlib
 import json
 import os
@@ -77,8 +77,8 @@ def named(bench, words):
     return ["unshare", "-m", "sh", "-c", 'mount --bind "$0" /etc/hosts && exec "$@"', str(hosts), *words]
 
 
-def figure(words):
-    return float(subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout)
+def figure(words, **more):
+    return float(subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True, **more).stdout)
 
 
 def latency_row(tell, name, what, ours, peer, limit=MORE_US):
@@ -127,27 +127,41 @@ def port(bench, tell):
     yield latency_row(tell, "net-port", "a request to a port of a box - to a server outside", ours, peer)
 
 
-class Source:
-    """Serves one file again and again."""
+class Warehouse:
+    """Gives one file to whoever asks, and takes as much from whoever brings it, again and again."""
 
     def __init__(self, path):
         self.path = path
+        self.size = os.path.getsize(path)
         self.socket = socket.create_server(("127.0.0.1", 0))
         self.port = self.socket.getsockname()[1]
         self.thread = threading.Thread(target=self._serve)
         self.thread.start()
 
     def _serve(self):
-        size = os.path.getsize(self.path)
         while True:
             try:
                 connection, _ = self.socket.accept()
             except OSError:
                 return
-            with connection, open(self.path, "rb") as file:
-                connection.recv(65536)
-                connection.sendall(b"HTTP/1.0 200 OK\r\nContent-Length: %d\r\n\r\n" % size)
-                connection.sendfile(file)
+            with connection:
+                request = connection.recv(65536)
+                if request.startswith(b"PUT"):
+                    self._take(connection, request)
+                else:
+                    self._give(connection)
+
+    def _give(self, connection):
+        connection.sendall(b"HTTP/1.0 200 OK\r\nContent-Length: %d\r\n\r\n" % self.size)
+        with open(self.path, "rb") as file:
+            connection.sendfile(file)
+
+    def _take(self, connection, request):
+        room = memoryview(bytearray(MIB))
+        got = len(request) - request.index(b"\r\n\r\n") - 4
+        while got < self.size and (n := connection.recv_into(room)):
+            got += n
+        connection.sendall(b"HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n")
 
     def close(self):
         self.socket.shutdown(socket.SHUT_RDWR)
@@ -155,30 +169,37 @@ class Source:
         self.thread.join()
 
 
-def download(bench, tell_rate):
+def rate_row(bench, tell_rate, name, port, curl, target):
+    """Rates of a script in a box and outside, in turn; it finds the server's address in $0."""
+    size = bench.effort.output_bytes
+    script = ["sh", "-c", f"truncate -s {size} upload.bin && exec {curl} $0"]
+    ours, peer = [], []
+    for _ in range(bench.effort.output):
+        ours.append(figure(named(bench, [bench.glovebox, "exec", "--timeout", "5m", "--disk", "2g", "--net",
+                                         f"{NAME},127.0.0.1", "--", *script, f"http://{NAME}:{port}/"])) / MIB)
+        peer.append(figure([*script, f"http://127.0.0.1:{port}/"], cwd=bench.scratch) / MIB)
+    shown = [f"{statistics.median(values):.0f} MiB/s" for values in (ours, peer)]
+    return tell_rate(name, f"curl of {size // MIB} MiB in a box, rate / outside", *shown,
+                     statistics.median(ours) / statistics.median(peer), target,
+                     samples={"ours_mib_s": ours, "peer_mib_s": peer})
+
+
+def rates(bench, tell_rate):
     path = bench.scratch / "download.bin"
     with open(path, "wb") as file:
         file.truncate(bench.effort.output_bytes)
-    source = Source(path)
-    words = ["curl", "-sS", "-o", "/dev/null", "-w", "%{speed_download}"]
+    warehouse = Warehouse(path)
     try:
-        ours, peer = [], []
-        for _ in range(bench.effort.output):
-            ours.append(figure(named(bench, [
-                bench.glovebox, "exec", "--timeout", "5m", "--net", f"{NAME},127.0.0.1", "--", *words,
-                f"http://{NAME}:{source.port}/"])) / MIB)
-            peer.append(figure([*words, f"http://127.0.0.1:{source.port}/"]) / MIB)
+        yield rate_row(bench, tell_rate, "net-download", warehouse.port, "curl -sS -o /dev/null -w '%{speed_download}'", RATE)
+        yield rate_row(bench, tell_rate, "net-upload", warehouse.port,
+                       "curl -sS -o /dev/null -w '%{speed_upload}' -H Expect: -T upload.bin", None)
     finally:
-        source.close()
+        warehouse.close()
         path.unlink()
-    shown = [f"{statistics.median(values):.0f} MiB/s" for values in (ours, peer)]
-    yield tell_rate("net-download", f"curl of {bench.effort.output_bytes // MIB} MiB in a box, rate / outside", *shown,
-                    statistics.median(ours) / statistics.median(peer), RATE,
-                    samples={"ours_mib_s": ours, "peer_mib_s": peer})
 
 
 def network(bench, at_most, at_least):
     yield from redirect(bench, at_most)
     yield from connect(bench, at_most)
     yield from port(bench, at_most)
-    yield from download(bench, at_least)
+    yield from rates(bench, at_least)
