@@ -4,7 +4,8 @@
  * Each case once more, in a box of its own, with the program's lines watched (judge_cover of
  * docs/internals/judge-guest.md): that slows the program down and is nobody's proof, so the runs
  * that count go without.  What the program prints is not looked at.  A share is told only when
- * every run was watched to its end; stress cases would only take time.
+ * every run was watched to its end; stress cases would only take time, and so would those that come
+ * when every statement has been reached.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -17,9 +18,10 @@
 #include "base/clock.h"
 #include "base/err.h"
 
-#define WATCH_NS  (10 * NS_PER_S) /* for all cases */
-#define INPUT_MAX (CASE_REPEATED_MAX + 1)
-#define TOLD_MAX  (64 << 20)
+#define WATCH_NS   (10 * NS_PER_S) /* for all cases */
+#define INPUT_MAX  (CASE_REPEATED_MAX + 1)
+#define TOLD_MAX   (64 << 20)
+#define LOOKED_MAX (1 << 20) /* bytes of lines that are read after each case */
 
 struct watching {
     const struct judging *j;
@@ -27,6 +29,7 @@ struct watching {
     struct program program; /* whose command is the watcher's; only argv and load are its own */
     char nonce[ID_SIZE];
     atomic_bool is_lost;  /* a run was not watched to its end, or could not be begun */
+    atomic_bool is_full;  /* nothing is left to be reached */
     pthread_mutex_t lock; /* of what follows */
     struct buf told;
     int r; /* first failure */
@@ -117,6 +120,20 @@ static void fail(struct watching *w, int r, const struct gb_err *err)
     atomic_store(&w->is_lost, true);
 }
 
+static double share(const struct watching *w)
+{
+    return coverage_read(w->told.data ? w->told.data : "", w->told.len, w->nonce, w->spec.code, "");
+}
+
+static void take(struct watching *w, const struct buf *told)
+{
+    (void)pthread_mutex_lock(&w->lock);
+    (void)buf_add(&w->told, told->data ? told->data : "", told->len);
+    if (w->told.len <= LOOKED_MAX && share(w) >= 1)
+        atomic_store(&w->is_full, true);
+    (void)pthread_mutex_unlock(&w->lock);
+}
+
 static void watch_case(void *user, size_t i)
 {
     struct watching *w = user;
@@ -125,7 +142,8 @@ static void watch_case(void *user, size_t i)
     struct trial_end end;
     int r;
 
-    if (atomic_load(&w->is_lost) || note->test->is_withdrawn || note->test->class == CLASS_STRESS)
+    if (atomic_load(&w->is_lost) || atomic_load(&w->is_full) || note->test->is_withdrawn ||
+        note->test->class == CLASS_STRESS)
         return;
     r = run_case(w, note->item, &end, &err);
     if (r < 0) {
@@ -133,9 +151,7 @@ static void watch_case(void *user, size_t i)
     } else if (end.verdict != VERDICT_OK) {
         atomic_store(&w->is_lost, true);
     } else {
-        (void)pthread_mutex_lock(&w->lock);
-        (void)buf_add(&w->told, end.err.data ? end.err.data : "", end.err.len);
-        (void)pthread_mutex_unlock(&w->lock);
+        take(w, &end.err);
     }
     trial_end_clear(&end);
 }
@@ -153,8 +169,7 @@ int program_watch(struct judging *j, struct gb_err *err)
             *err = w.err;
     }
     if (r == 0 && !atomic_load(&w.is_lost) && buf_error(&w.told) == 0)
-        j->report->coverage =
-            coverage_read(w.told.data ? w.told.data : "", w.told.len, w.nonce, w.spec.code, "");
+        j->report->coverage = share(&w);
     free(w.program.argv);
     load_clear(&w.program.load);
     buf_clear(&w.told);

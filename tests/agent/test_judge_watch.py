@@ -58,6 +58,13 @@ def test_one_that_is_killed_is_not_measured(place, end):
     assert share(program, [case("it", {"stdout": "1"})], limits={"wall_ms": 2000}) is None
 
 
+def test_no_case_is_watched_when_nothing_is_left_to_reach(place):
+    program = "import os, sys\nprint(1)\n'GB_COVER_RECORD' in os.environ and len(sys.argv) > 1 and os.kill(os.getpid(), 9)\n"
+    cases = [case("it", {"stdout": "1"}), case("killed when it is watched", {"stdout": "1"}, argv=["-x"])]
+    assert share(program, cases, jobs=1) == 1
+    assert share(program, cases[1:], jobs=1) is None
+
+
 def test_threads_forks_and_started_programs_count(place):
     thread = "import threading\n\n\ndef work():\n    x = 1\n\n\nt = threading.Thread(target=work)\nt.start()\nt.join()\nprint(1)\n"
     assert share(thread, [case("it", {"stdout": "1"})]) == 1

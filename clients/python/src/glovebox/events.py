@@ -99,6 +99,7 @@ class TaskResult:
     network: Optional[Dict[str, Any]] = d.key(d.optional(d.mapping), None)
     dependencies: Optional[Dict[str, Any]] = d.key(d.optional(d.mapping), None)
     user: Optional[str] = d.key(d.optional(d.text), None)
+    runners: List[Dict[str, Any]] = d.key(d.many(d.mapping), [])
     document: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
