@@ -4,6 +4,7 @@ local index; what cannot be had is told to the model (S0-09)."""
 import json
 import signal
 import threading
+import urllib.parse
 
 import pytest
 import task
@@ -210,3 +211,18 @@ def test_what_was_installed_is_remembered_recorded_and_replayed(place, index):
     agent.env["GLOVEBOX_BACKEND"] = "disabled"
     again = agent.run("--replay", "all.rec", before=["unshare", "-n"])
     assert task.timeless(again.document) == task.timeless(first.document)
+
+
+def test_a_search_names_the_library_and_the_version_that_the_boxes_have(place, index):
+    """Of the contract's wish and of what only the code imports; the index has more than one version."""
+    index.add("halves", "1.4.2", text=HALVES)
+    index.add("thirds", "0.3", text="class ThirdError(ValueError):\n    pass\n")
+    fails = "import halves\nimport thirds\n\n# %d\nraise thirds.ThirdError('no third')\n"
+    rules = task.program_rules(planned=task.program(packages=["halves>=1.1"]))
+    rules[:0] = [rule(file("count.py", fails % n), system=task.CODES, seed=n) for n in (1, 2, 3)]
+    with task.web([]) as (url, seen):
+        agent = Agent(place, rules).installing(index)
+        agent.env["SEARXNG_URL"] = url
+        agent.run("--max-attempts", "3", "--max-steps", "1", task.TASK, code=1)
+    query = urllib.parse.unquote_plus(seen[0])
+    assert "q=python halves 1.4.2 thirds 0.3 thirds.ThirdError" in query, seen

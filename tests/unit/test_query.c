@@ -72,6 +72,43 @@ static void check_origin(enum test_origin origin, char *message, const char *wan
     contract_clear(&outcome.contract);
 }
 
+/* Which versions the boxes have is known, or only what the contract wishes for. */
+static void check_libraries(const char *wish, char *installed, const char *expected)
+{
+    cleanup_buf struct buf query = BUF_INIT(QUERY_MAX);
+    cleanup_buf struct buf text = BUF_INIT(4096);
+    struct agent_outcome outcome = { .packages = installed };
+    struct gb_err err = { 0 };
+
+    (void)buf_printf(&text,
+                     "{\"kind\":\"program\",\"language\":\"python\",\"summary\":\"x\","
+                     "\"files\":[\"a.py\"],\"packages\":[%s]}",
+                     wish);
+    if (contract_parse(text.data, text.len, &outcome.contract, &err) < 0)
+        fail_msg("%s", err.msg);
+    assert_int_equal(query_make(&outcome, "numpy.linalg.LinAlgError", &query), 0);
+    assert_string_equal(query.data, expected);
+    contract_clear(&outcome.contract);
+}
+
+static void libraries_are_named_with_their_versions(void **state)
+{
+    char both[] = "{\"packages\":[{\"name\":\"six\",\"version\":\"1.16\"},{\"name\":\"numpy\","
+                  "\"version\":\"2.1.3\"},{\"name\":\"ruamel.yaml\",\"version\":\"0.18\"}]}";
+    char broken[] = "{\"packages\":[1,{},{\"name\":\"numpy\"},{\"version\":\"3\"}]}";
+    char evil[] = "{\"packages\":[{\"name\":\"numpy\",\"version\":\"/etc/passwd\"}]}";
+
+    (void)state;
+    check_libraries("\"numpy>=1.26\"", NULL, "python numpy 1.26 numpy.linalg.LinAlgError");
+    check_libraries("\"numpy>=1.26\"", both, "python numpy 2.1.3 numpy.linalg.LinAlgError");
+    check_libraries("", both, "python numpy 2.1.3 numpy.linalg.LinAlgError");
+    check_libraries("\"Ruamel_YAML\"", both,
+                    "python Ruamel_YAML 0.18 numpy 2.1.3 numpy.linalg.LinAlgError");
+    check_libraries("\"numpy==2\"", broken, "python numpy 2 numpy.linalg.LinAlgError");
+    check_libraries("", evil, "python numpy numpy.linalg.LinAlgError");
+    check_libraries("\"lxml\"", NULL, "python lxml numpy.linalg.LinAlgError");
+}
+
 static void check_made(char *message, const char *wanted, const char *expected)
 {
     check_origin(ORIGIN_DERIVED, message, wanted, expected);
@@ -102,6 +139,7 @@ int main(void)
         cmocka_unit_test(words_leave_and_values_stay),
         cmocka_unit_test(a_query_has_an_end),
         cmocka_unit_test(a_failure_is_asked_by_its_exception),
+        cmocka_unit_test(libraries_are_named_with_their_versions),
         cmocka_unit_test(what_a_test_that_is_held_back_saw_does_not_leave),
     };
 
