@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cli/cmd_box_create.c - `glovebox box create`: a box that lives on. */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -244,8 +245,11 @@ static int print(const struct opened *opened, const struct kept *kept, struct gb
 static int print_or_remove(const struct opened *opened, const struct kept *kept, struct gb_err *err)
 {
     uint32_t survivors;
-    int r = print(opened, kept, err);
+    int r;
 
+    /* A reader who has left is a failure to write like any other. */
+    (void)signal(SIGPIPE, SIG_IGN);
+    r = print(opened, kept, err);
     if (r < 0)
         (void)kept_remove(opened->settings.state_dir, kept, &survivors, NULL);
     return r;

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -23,6 +24,8 @@
 #include "conf/environment.h"
 #include "conf/package_host.h"
 #include "conf/settings.h"
+#include "json/value.h"
+#include "json/writer.h"
 #include "run/signals.h"
 #include "tool/tool.h"
 
@@ -248,27 +251,67 @@ static enum tool_end do_with(const struct call *call, const struct tool *tool,
                 : tool_do(tool, &host, input.data ? input.data : "", input.len, ret, err);
 }
 
-static int run_tool(const struct call *call, const struct tool *tool, const char *json,
+/* What lives on and is known to nobody goes again. */
+static void take_back(const struct call *call, const struct tool *tool,
+                      const struct settings *settings, const struct buf *answer)
+{
+    cleanup_json struct json_value *told = NULL;
+    cleanup_buf struct buf request = BUF_INIT(LINES_MAX);
+    cleanup_buf struct buf ignored = BUF_INIT(TOOL_ANSWER_MAX);
+    struct gb_err ignored_err = { 0 };
+    struct json_writer w;
+    const char *id;
+
+    if (json_value_parse(answer->data, answer->len, TOOL_ANSWER_MAX, &told, NULL) < 0)
+        return;
+    id = json_str(json_get(told, "container_id"), NULL);
+    json_writer_init(&w, &request, false);
+    json_object_begin(&w, NULL);
+    json_put_str(&w, "container_id", id);
+    json_put_bool(&w, "delete_workspace", true);
+    json_object_end(&w);
+    if (id && json_writer_end(&w) == 0)
+        (void)do_with(call, tool_find(tool->undo), settings, request.data, &ignored, &ignored_err);
+}
+
+/* With settings, or the failure to load them. */
+static int run_with(const struct call *call, const struct tool *tool,
+                    const struct settings *settings, const char *json, struct gb_err *failure,
                     struct gb_err *err)
 {
     cleanup_buf struct buf answer = BUF_INIT(TOOL_ANSWER_MAX + 1);
-    struct settings settings = { 0 };
-    struct gb_err failure = { 0 };
     enum tool_end end = TOOL_REFUSED;
-    int r = command_settings(call, &(struct parsed){ 0 }, &settings, &failure);
+    int r;
 
-    if (r < 0)
-        tool_tell_refusal(&failure, &answer);
+    if (failure->code < 0)
+        tool_tell_refusal(failure, &answer);
     else
-        end = do_with(call, tool, &settings, json, &answer, &failure);
-    settings_clear(&settings);
+        end = do_with(call, tool, settings, json, &answer, failure);
     if (end == TOOL_REFUSED)
-        complain(call, &failure);
+        complain(call, failure);
     (void)buf_putc(&answer, '\n');
+    /* A reader who has left is a failure to write like any other. */
+    (void)signal(SIGPIPE, SIG_IGN);
     r = command_print(&answer, err);
+    if (r < 0 && end == TOOL_DONE && tool->undo)
+        take_back(call, tool, settings, &answer);
     if (r < 0)
         return r;
     return end == TOOL_DONE ? EXIT_DONE : EXIT_FAILED;
+}
+
+static int run_tool(const struct call *call, const struct tool *tool, const char *json,
+                    struct gb_err *err)
+{
+    struct settings settings = { 0 };
+    struct gb_err failure = { 0 };
+    int r = command_settings(call, &(struct parsed){ 0 }, &settings, &failure);
+
+    if (r == 0 && tool->undo)
+        (void)command_check_stdout(call, &failure);
+    r = run_with(call, tool, &settings, json, &failure, err);
+    settings_clear(&settings);
+    return r;
 }
 
 /* Words behind the JSON are ignored, as callers of adde expect. */

@@ -303,6 +303,7 @@ const struct tool tool_create_runtime_env = {
     .makes_boxes = true,
     .size = sizeof(struct create_args),
     .bind = &create_bind,
+    .undo = "cleanup_env",
     .run = create,
 };
 

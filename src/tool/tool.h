@@ -71,6 +71,8 @@ struct tool {
     size_t size;      /* of the struct that bind fills */
     const struct bind *bind;
     const struct tool_need *needs;
+    const char *undo; /* the tool that takes back what the `container_id` of its answer names, of
+                       * one that makes what lives on: an answer may reach nobody.  NULL: none */
 
     /* Writes the members of the answer.  0; 1: failed, and has told so itself, but for the shape;
      * negative: failed with err, and what it has written does not count. */

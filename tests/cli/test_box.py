@@ -35,6 +35,13 @@ def test_a_box_whose_id_cannot_be_printed_is_not_left():
                                   env={**os.environ, **kept.environment()})
         assert made.returncode == 125 and b"No space left" in made.stderr, made
         assert kept.listed() == []
+        reader, writer = os.pipe()
+        os.close(reader)
+        made = subprocess.run(kept.words("create", "--ttl", "60s", *options), stdout=writer, stderr=subprocess.PIPE,
+                              check=False, env={**os.environ, **kept.environment()})
+        os.close(writer)
+        assert made.returncode == 125 and b"Broken pipe" in made.stderr, made
+        assert kept.listed() == []
 
 
 def test_a_box_whose_id_nobody_would_learn_is_not_made():

@@ -29,6 +29,26 @@ def test_an_environment_is_found_by_the_next_call(tools):
         assert tools.boxes() == []
 
 
+def create_for_nobody(tools, **popen):
+    return subprocess.run([tools.link, "create_runtime_env", "{}"], stderr=subprocess.PIPE, cwd=tools.cwd, timeout=90,
+                          env={**os.environ, **tools.environment}, check=False, **popen)
+
+
+def test_an_environment_whose_id_reaches_nobody_is_not_left(tools):
+    """A full disk under stdout, a reader who has left, no stdout at all."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open("/dev/full", "wb") as full:
+        for stdout, said in ((full, b"No space left"), (writer, b"Broken pipe")):
+            done = create_for_nobody(tools, stdout=stdout)
+            assert done.returncode != 0 and said in done.stderr, done
+            assert tools.boxes() == [] and tools.leftovers() == []
+    os.close(writer)
+    done = create_for_nobody(tools, preexec_fn=lambda: os.close(1))
+    assert done.returncode == 1 and b"stdout is closed" in done.stderr, done
+    assert tools.boxes() == [] and tools.leftovers() == []
+
+
 def test_an_empty_workspace_goes_and_a_full_one_stays(tools, forget):
     with tools.made() as made:
         tools.do("cleanup_env", container_id=made.container_id)
