@@ -443,6 +443,11 @@ int kept_attach(const char *state_dir, const struct kept *kept, struct box **ret
     return fd < 0 ? fd : box_attach(&kept->box, fd, ret, ret_news, err);
 }
 
+bool kept_is_gone(int r)
+{
+    return r == -ENOENT || r == -EPIPE || r == -ECONNRESET;
+}
+
 /* Its network goes with it; its ports are free when this returns. */
 static void await_switchboard(int pidfd)
 {

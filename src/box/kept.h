@@ -87,6 +87,11 @@ int kept_connect(const char *state_dir, const struct kept *kept, struct gb_err *
 int kept_attach(const char *state_dir, const struct kept *kept, struct box **ret,
                 struct box_news *ret_news, struct gb_err *err);
 
+/* Does what kept_attach() returned mean that the box has ended since it was found?  Who means a
+ * user's box looks for it again, so often. */
+#define KEPT_TRIES 4
+bool kept_is_gone(int r);
+
 /* Destroys it.  The number of survivors in *ret. */
 int kept_remove(const char *state_dir, const struct kept *kept, uint32_t *ret, struct gb_err *err);
 

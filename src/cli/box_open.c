@@ -61,10 +61,17 @@ int box_call_find(struct box_call *call, const char *user, struct gb_err *err)
 
 int box_call_attach(struct box_call *call, const char *user, struct gb_err *err)
 {
-    int r = box_call_find(call, user, err);
+    int r = -ENOENT;
 
-    return r < 0 ? r
-                 : kept_attach(call->settings.state_dir, &call->kept, &call->box, &call->news, err);
+    /* A user's box that somebody removes in between is not the user's any more. */
+    for (unsigned i = 0; kept_is_gone(r) && i < (user ? KEPT_TRIES : 1); i++) {
+        kept_clear(&call->kept);
+        r = box_call_find(call, user, err);
+        if (r < 0)
+            return r;
+        r = kept_attach(call->settings.state_dir, &call->kept, &call->box, &call->news, err);
+    }
+    return r;
 }
 
 void box_call_clear(struct box_call *call)

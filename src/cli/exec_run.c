@@ -217,25 +217,27 @@ static int run_in_kept(const struct exec_args *args, struct recorder *recorder, 
     return run_request(args, &request, box, result, err);
 }
 
-/* The record is begun while the keeper, who has just been called, comes to the door. */
+/* The record is begun while the keeper, who has just been called, comes to the door.  *ret_is_gone:
+ * the box has ended since it was found, and nothing was run. */
 static int run_recorded(const struct exec_args *args, const struct settings *settings,
                         const struct kept *kept, const struct run_request *base,
-                        struct run_result *result, struct gb_err *err)
+                        struct run_result *result, bool *ret_is_gone, struct gb_err *err)
 {
     cleanup_close int keeper = kept_connect(settings->state_dir, kept, err);
     struct recorder recorder = { .base = base };
     char command[sizeof(recorder.record.command)];
     struct box_news news;
     struct box *box = NULL;
-    int r;
+    int r = keeper;
 
-    if (keeper < 0)
-        return keeper;
     describe(args, command, sizeof(command));
-    r = run_record_begin(&recorder.record, settings->state_dir, kept, command, err);
+    if (r >= 0)
+        r = run_record_begin(&recorder.record, settings->state_dir, kept, command, err);
+    *ret_is_gone = kept_is_gone(r);
     if (r < 0)
         return r;
     r = box_attach(&kept->box, take_fd(&keeper), &box, &news, err);
+    *ret_is_gone = kept_is_gone(r);
     if (r < 0)
         result->error = *err;
     else
@@ -247,9 +249,9 @@ static int run_recorded(const struct exec_args *args, const struct settings *set
     return r;
 }
 
-static int execute_kept(const struct exec_args *args, const struct settings *settings,
-                        const struct exec_session *session, const struct run_request *base,
-                        struct run_result *result, struct gb_err *err)
+static int try_kept(const struct exec_args *args, const struct settings *settings,
+                    const struct exec_session *session, const struct run_request *base,
+                    struct run_result *result, bool *ret_is_gone, struct gb_err *err)
 {
     struct run_request request = *base;
     struct box_spec spec = *base->box;
@@ -263,8 +265,26 @@ static int execute_kept(const struct exec_args *args, const struct settings *set
         exec_session_limits(session, settings, kept_limits(settings, kept.box.receipt.limits));
     request.box = &spec;
     request.workdir = args->workdir ? args->workdir : kept.workdir;
-    r = run_recorded(args, settings, &kept, &request, result, err);
-    note_lowered(settings, &kept.box.receipt.limits, result);
+    r = run_recorded(args, settings, &kept, &request, result, ret_is_gone, err);
+    if (!*ret_is_gone)
+        note_lowered(settings, &kept.box.receipt.limits, result);
+    return r;
+}
+
+/* A user's box that somebody removes between looking and coming in is looked for, or made, again.
+ */
+static int execute_kept(const struct exec_args *args, const struct settings *settings,
+                        const struct exec_session *session, const struct run_request *base,
+                        struct run_result *result, struct gb_err *err)
+{
+    bool is_gone = true;
+    int r = 0;
+
+    for (unsigned i = 0; is_gone && i < (args->user ? KEPT_TRIES : 1); i++) {
+        is_gone = false;
+        result->error = (struct gb_err){ 0 };
+        r = try_kept(args, settings, session, base, result, &is_gone, err);
+    }
     return r;
 }
 

@@ -147,6 +147,23 @@ static int give_packages(const struct settings *settings, const struct box_wish 
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
+/* A box that stands, as it is handed over; what cannot be is removed. */
+static int take_up(const struct settings *settings, const struct box_wish *wish, const char *id,
+                   struct kept *ret, struct gb_err *err)
+{
+    struct kept left = { 0 };
+    uint32_t survivors;
+    int r = kept_find(settings->state_dir, id, ret, err);
+
+    if (r == 0 && wish->packages)
+        r = give_packages(settings, wish, ret, err);
+    if (r < 0) {
+        memcpy(left.id, id, ID_SIZE);
+        (void)kept_remove(settings->state_dir, &left, &survivors, NULL);
+    }
+    return r;
+}
+
 int box_make(const struct settings *settings, const struct box_wish *wish, struct kept *ret,
              struct gb_err *err)
 {
@@ -181,18 +198,7 @@ int box_make(const struct settings *settings, const struct box_wish *wish, struc
     box.shows_groups = true;
     if (r == 0)
         r = kept_open(&box, &spec, wish->ports, wish->n_ports, id, err);
-    if (r == 0)
-        r = kept_find(settings->state_dir, id, ret, err);
-    if (r < 0)
-        return r;
-    if (wish->packages)
-        r = give_packages(settings, wish, ret, err);
-    if (r < 0) {
-        uint32_t survivors;
-
-        (void)kept_remove(settings->state_dir, ret, &survivors, NULL);
-    }
-    return r;
+    return r < 0 ? r : take_up(settings, wish, id, ret, err);
 }
 
 int box_find_or_make(const struct settings *settings, const struct box_wish *wish, struct kept *ret,

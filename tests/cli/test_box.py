@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Boxes that live on: made, used by many commands, listed, removed; nothing of them is left."""
 import concurrent.futures
+import contextlib
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -241,6 +243,39 @@ def test_a_user_has_one_box_which_is_made_when_it_is_needed(host_user):
         assert run("cat f").exit_code == 1
     finally:
         kept.call("rm", "--all", as_user=host_user)
+
+
+@contextlib.contextmanager
+def going(user):
+    """A box of that user's that is there for whoever looks, and gone for whoever comes in."""
+    with kept.made("--user", user) as model:
+        name = model[:10] + ("0" if model[10] != "0" else "1") + model[11:]
+        folder = kept.state_dir() / "boxes" / name
+        shutil.copytree(folder.with_name(model), kept.state_dir() / "copy", ignore=lambda where, names: {"socket"})
+    listener = socket.socket(socket.AF_UNIX)
+    (kept.state_dir() / "copy").rename(folder)
+    inside = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)  # its own path may be too long for a socket
+    listener.bind(f"/proc/self/fd/{inside}/socket")
+    os.close(inside)
+    listener.listen()
+
+    def serve():
+        listener.accept()[0].close()
+        with listener.accept()[0]:
+            shutil.rmtree(folder, ignore_errors=True)  # the next to look may be quicker
+            listener.close()
+    with listener, concurrent.futures.ThreadPoolExecutor(1) as pool:
+        served = pool.submit(serve)
+        yield name
+        served.result(timeout=30)
+
+
+def test_a_users_box_that_is_removed_when_it_was_found_is_made_anew(place):
+    with going("anna") as name:
+        done = kept.call("run", "--user", "anna", "-l", "sh", "-c", "echo new")
+    assert done.returncode == 0 and done.out == b"new\n", done
+    assert name not in [b["id"] for b in kept.listed()] and len(kept.listed()) == 1
+    kept.call("rm", "--all")
 
 
 def test_many_at_once_make_one_box_for_a_user():
