@@ -316,11 +316,14 @@ struct glovebox_box_options {
     const char *net;     /* what its programs may reach, as with a request; NULL: nothing */
     const struct glovebox_packages *packages; /* what they find; NULL: none */
     int cancel_fd; /* readable: an installation is given up; the caller's.  0: never */
+    const char
+        *ports; /* of boxes that live on: "8080:3000,0:9000", ports of this machine's loopback
+                 * and those of the box that they lead to, 0 for any that is free; NULL: none */
 };
 
-#define GLOVEBOX_BOX_OPTIONS_INIT                                   \
-    {                                                               \
-        sizeof(struct glovebox_box_options), NULL, 0, NULL, NULL, 0 \
+#define GLOVEBOX_BOX_OPTIONS_INIT                                         \
+    {                                                                     \
+        sizeof(struct glovebox_box_options), NULL, 0, NULL, NULL, 0, NULL \
     }
 
 /* A box for any number of runs, with the context's limits.  options may be NULL.  Connections that
@@ -356,7 +359,7 @@ GLOVEBOX_API void glovebox_free(void *memory);
 #define GLOVEBOX_ID_SIZE 32
 
 /* A box that outlives this process; `glovebox box` works on it too.  Its keeper is nobody's child.
- * That of a box of the docker backend, and what serves the network of any, is forked off this
+ * That of a box of the docker backend, and what serves network and ports of any, is forked off this
  * process: there must be no other threads then, and what it has in memory is there too. */
 GLOVEBOX_API int glovebox_kept_create(const struct glovebox_context *context,
                                       const struct glovebox_box_options *options,
@@ -371,7 +374,8 @@ GLOVEBOX_API int glovebox_kept_attach(const struct glovebox_context *context, co
 GLOVEBOX_API const char *glovebox_box_id(const struct glovebox_box *box);
 
 /* The box of a user, as `glovebox box run --user` has it: the one that there is, as it is, or one
- * that is made as glovebox_kept_create() would.  Each name has one box, and nobody else gets it.
+ * that is made as glovebox_kept_create() would, also when somebody removes it meanwhile.  Each name
+ * has one box, and nobody else gets it.
  * user: letters, digits, "._-@", at most 63. */
 GLOVEBOX_API int glovebox_user_attach(const struct glovebox_context *context, const char *user,
                                       const struct glovebox_box_options *options,
@@ -399,11 +403,12 @@ struct glovebox_kept_info {
     const char *workdir;
     uint64_t created_ms; /* by the wall clock */
     uint64_t ttl_ms;     /* 0: for ever */
+    const char *ports;   /* "127.0.0.1:8080:3000,…", as they are listened on; NULL: none */
 };
 
-#define GLOVEBOX_KEPT_INFO_INIT                                               \
-    {                                                                         \
-        sizeof(struct glovebox_kept_info), NULL, NULL, NULL, NULL, NULL, 0, 0 \
+#define GLOVEBOX_KEPT_INFO_INIT                                                     \
+    {                                                                               \
+        sizeof(struct glovebox_kept_info), NULL, NULL, NULL, NULL, NULL, 0, 0, NULL \
     }
 
 /* All that are alive, oldest first. */

@@ -88,6 +88,9 @@ static int open_own(const struct glovebox_context *context,
     struct glovebox_box_options read;
     int r = lib_read_options(options, &read, err);
 
+    if (r == 0 && read.ports)
+        r = gb_fail(err, -EINVAL, GB_BLAME_CALLER,
+                    "ports lead to boxes that live on: glovebox_kept_create()");
     if (r == 0)
         r = settings_check(&context->settings, err);
     if (r < 0)

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "box/port.h"
 #include "lib/inside.h"
 
 struct glovebox_kept_list {
@@ -24,6 +25,7 @@ static int make(const struct glovebox_context *context, const char *user,
 {
     const struct settings *settings = &context->settings;
     cleanup_with(box_packages_clear) struct box_packages packages;
+    struct port ports[BOX_PORTS_MAX];
     struct box_wish wish = {
         .env = lib_env(context),
         .user = user,
@@ -32,15 +34,28 @@ static int make(const struct glovebox_context *context, const char *user,
         .net = read->net,
         .packages = read->packages ? &packages : NULL,
         .wishes = read->packages ? &read->packages->wishes : NULL,
+        .ports = ports,
     };
     int r = settings_check(settings, err);
 
     box_packages_init(&packages);
+    if (r == 0 && read->ports)
+        r = port_parse_list(read->ports, ports, &wish.n_ports, err);
     if (r == 0 && read->packages)
         r = lib_options_packages(context, read, &packages, err);
     if (r < 0)
         return r;
     return user ? box_find_or_make(settings, &wish, ret, err) : box_make(settings, &wish, ret, err);
+}
+
+/* What can be seen to be wrong before anything is looked for or made. */
+static int check(const struct glovebox_box_options *read, struct gb_err *err)
+{
+    struct port ports[BOX_PORTS_MAX];
+    size_t n;
+    int r = net_policy_check(read->net, err);
+
+    return r == 0 && read->ports ? port_parse_list(read->ports, ports, &n, err) : r;
 }
 
 static int create(const struct glovebox_context *context,
@@ -52,7 +67,7 @@ static int create(const struct glovebox_context *context,
     int r = lib_read_options(options, &read, err);
 
     if (r == 0)
-        r = net_policy_check(read.net, err);
+        r = check(&read, err);
     if (r == 0)
         r = make(context, NULL, &read, &kept, err);
     if (r == 0)
@@ -73,15 +88,14 @@ int glovebox_kept_create(const struct glovebox_context *context,
 static int attach(const struct glovebox_context *context, struct glovebox_box *box,
                   struct gb_err *err)
 {
-    const char *state_dir = context->settings.state_dir;
     struct box_news news;
-    int r;
+    int r = kept_attach(context->settings.state_dir, &box->kept, &box->box, &news, err);
 
-    box->state_dir = strdup(state_dir);
-    r = box->state_dir ? kept_attach(state_dir, &box->kept, &box->box, &news, err)
-                       : gb_no_memory(err);
     if (r < 0)
         return r;
+    box->state_dir = strdup(context->settings.state_dir);
+    if (!box->state_dir)
+        return gb_no_memory(err);
     box->limits = box->kept.box.receipt.limits;
     box->workdir = box->kept.workdir;
     return 0;
@@ -176,12 +190,20 @@ static int attach_user(const struct glovebox_context *context, const char *user,
     int r = lib_read_options(options, &read, err);
 
     if (r == 0)
-        r = net_policy_check(read.net, err);
-    if (r == 0)
+        r = check(&read, err);
+    if (r < 0)
+        return r;
+    r = -ENOENT;
+    for (unsigned i = 0; kept_is_gone(r) && i < KEPT_TRIES; i++) {
+        kept_clear(&box->kept);
         r = find_user(context, user, &box->kept, err);
-    if (r > 0)
-        r = make(context, user, &read, &box->kept, err);
-    return r < 0 ? r : attach(context, box, err);
+        if (r > 0)
+            r = make(context, user, &read, &box->kept, err);
+        if (r < 0)
+            return r;
+        r = attach(context, box, err);
+    }
+    return r;
 }
 
 int glovebox_user_attach(const struct glovebox_context *context, const char *user,
@@ -251,6 +273,7 @@ int glovebox_kept_list_at(const struct glovebox_kept_list *list, size_t n,
     info.workdir = kept->workdir;
     info.created_ms = kept->created_ms;
     info.ttl_ms = kept->ttl_ms;
-    memcpy(ret, &info, sizeof(info));
+    info.ports = kept->ports;
+    memcpy(ret, &info, ret->size < sizeof(info) ? ret->size : sizeof(info));
     return 0;
 }

@@ -381,6 +381,92 @@ static void rules_of_a_box_are_checked_before_anything_is_made(void **state)
     expect_refused(w, glovebox_user_remove(w->context, "ann", NULL, &w->err), -ENOENT);
 }
 
+/* ---- ports ---------------------------------------------------------------------------------- */
+
+/* Of the one box that there is, as the list of boxes tells them. */
+static void list_ports(struct world *w, char *ret, size_t size)
+{
+    struct glovebox_kept_info info = GLOVEBOX_KEPT_INFO_INIT;
+    struct glovebox_kept_list *list = NULL;
+
+    assert_int_equal(glovebox_kept_list(w->context, &list, &w->err), 0);
+    assert_int_equal(glovebox_kept_list_at(list, 0, &info), 0);
+    assert_int_equal(glovebox_kept_list_at(list, 1, &info), -ENOENT);
+    (void)snprintf(ret, size, "%s", info.ports ? info.ports : "none");
+    glovebox_kept_list_free(list);
+}
+
+static void expect_greeting(unsigned port)
+{
+    const struct sockaddr_in at = { .sin_family = AF_INET,
+                                    .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+                                    .sin_port = htons((uint16_t)port) };
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    char said[8] = "";
+
+    assert_true(fd >= 0);
+    assert_int_equal(connect(fd, (const struct sockaddr *)&at, sizeof(at)), 0);
+    assert_int_equal(recv(fd, said, 6, MSG_WAITALL), 6);
+    assert_string_equal(said, "hello\n");
+    close(fd);
+}
+
+static void ports_of_this_machine_lead_to_a_box_that_lives_on(void **state)
+{
+    static const char server[] = "import socket\n"
+                                 "s = socket.create_server(('127.0.0.1', 3000))\n"
+                                 "print('up', flush=True)\n"
+                                 "s.accept()[0].sendall(b'hello\\n')\n";
+    struct world *w = *state;
+    struct glovebox_box_options options = GLOVEBOX_BOX_OPTIONS_INIT;
+    struct runner runner = { .world = w };
+    pthread_t thread;
+    unsigned port = 0;
+    char ports[64];
+    char byte;
+
+    options.ports = "0:3000";
+    attach(w, "ann", &options);
+    list_ports(w, ports, sizeof(ports));
+    assert_int_equal(sscanf(ports, "127.0.0.1:%u:3000", &port), 1);
+    assert_true(port > 0);
+    assert_int_equal(pipe(runner.told), 0);
+    assert_int_equal(
+        glovebox_request_code(w->request, "python", NULL, server, strlen(server), &w->err), 0);
+    glovebox_request_output(w->request, tell_begun, &runner);
+    assert_int_equal(pthread_create(&thread, NULL, run_it, &runner), 0);
+    assert_int_equal(read(runner.told[0], &byte, 1), 1);
+    expect_greeting(port);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(runner.r, 0);
+    close(runner.told[0]);
+    close(runner.told[1]);
+    remove_user(w, "ann");
+}
+
+static void ports_of_a_box_are_checked_before_anything_is_made(void **state)
+{
+    struct world *w = *state;
+    struct glovebox_box_options options = GLOVEBOX_BOX_OPTIONS_INIT;
+    char ports[64];
+    unsigned taken;
+    int listener = listen_somewhere(&taken);
+    char id[GLOVEBOX_ID_SIZE] = "";
+
+    options.ports = "http";
+    expect_refused(w, glovebox_kept_create(w->context, &options, id, &w->err), -EINVAL);
+    expect_refused(w, glovebox_user_attach(w->context, "ann", &options, &w->box, &w->err), -EINVAL);
+    options.ports = "0.0.0.0:8080:80";
+    expect_refused(w, glovebox_kept_create(w->context, &options, id, &w->err), -EPERM);
+    (void)snprintf(ports, sizeof(ports), "%u:80", taken);
+    options.ports = ports;
+    assert_int_equal(glovebox_kept_create(w->context, &options, id, &w->err), -EADDRINUSE);
+    expect_refused(w, glovebox_box_open(w->context, &options, &w->box, &w->err), -EINVAL);
+    assert_string_equal(id, "");
+    expect_refused(w, glovebox_user_find(w->context, "ann", id, &w->err), -ENOENT);
+    close(listener);
+}
+
 /* ---- packages, as far as no index is needed -------------------------------------------------- */
 
 static void names_of_packages_are_checked(void **state)
@@ -466,6 +552,8 @@ int main(void)
         TEST(a_log_is_followed_while_its_run_goes_on),
         TEST(boxes_reach_what_their_options_allow_and_nothing_else),
         TEST(rules_of_a_box_are_checked_before_anything_is_made),
+        TEST(ports_of_this_machine_lead_to_a_box_that_lives_on),
+        TEST(ports_of_a_box_are_checked_before_anything_is_made),
         TEST(names_of_packages_are_checked),
         TEST(a_box_that_stands_gets_no_packages_for_one_run),
         TEST(options_of_the_first_header_still_count),
