@@ -54,7 +54,8 @@ struct container_spec {
     const char *user;
     const char *hostname;
     bool is_tty;
-    bool has_stdin; /* open until the first attached one ends it */
+    bool has_stdin;    /* open until the first attached one ends it */
+    bool is_unchecked; /* what the image says to be run for its health is not */
     /* the host's part */
     const char *network_mode;
     const char *const *name_servers;

@@ -101,6 +101,15 @@ static void put_exposed(struct json_writer *w, const struct container_port *port
     json_object_end(w);
 }
 
+static void put_unchecked(struct json_writer *w)
+{
+    static const char *const none[] = { "NONE", NULL };
+
+    json_object_begin(w, "Healthcheck");
+    put_texts(w, "Test", none);
+    json_object_end(w);
+}
+
 static void put_wrapped(struct json_writer *w, const char *key, const char *inner, const char *text)
 {
     if (!text)
@@ -160,6 +169,8 @@ int container_body(const struct container_spec *spec, struct buf *ret)
     json_put_bool(&w, "AttachStdin", spec->has_stdin);
     json_put_bool(&w, "AttachStdout", true);
     json_put_bool(&w, "AttachStderr", true);
+    if (spec->is_unchecked)
+        put_unchecked(&w);
     put_exposed(&w, spec->ports);
     put_host(&w, spec);
     json_object_end(&w);

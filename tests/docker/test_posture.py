@@ -60,6 +60,7 @@ def body_of(inspected):
         mount["Source"] = "glovebox-glove"
     body["RestartPolicy"]["Name"] = body["RestartPolicy"]["Name"] or "no"  # older ones say nothing
     body["User"], body["Env"], body["Cmd"] = config["User"], config["Env"], config["Cmd"]
+    body["Healthcheck"] = config["Healthcheck"]
     body["labels"] = sorted(config["Labels"])
     body["networks"] = sorted(inspected["NetworkSettings"]["Networks"])
     return body

@@ -52,6 +52,7 @@ static void test_everything_has_its_place(void **state)
         .user = "0:0",
         .hostname = "h",
         .has_stdin = true,
+        .is_unchecked = true,
         .network_mode = "none",
         .name_servers = two + 1,
         .name_search = two + 2,
@@ -77,23 +78,24 @@ static void test_everything_has_its_place(void **state)
     };
 
     (void)state;
-    check(&spec,
-          "{\"Image\":\"i\",\"Entrypoint\":[\"a\",\"b\\\"\"],\"Cmd\":[\"b\\\"\"],"
-          "\"Env\":[\"a\",\"b\\\"\"],\"Labels\":{\"a\":\"b\\\"\"},\"WorkingDir\":\"/w\","
-          "\"User\":\"0:0\",\"Hostname\":\"h\",\"Tty\":false,\"OpenStdin\":true,"
-          "\"StdinOnce\":true,\"AttachStdin\":true,\"AttachStdout\":true,\"AttachStderr\":true,"
-          "\"ExposedPorts\":{\"80/tcp\":{}},\"HostConfig\":{\"NetworkMode\":\"none\","
-          "\"Dns\":[\"b\\\"\"],\"DnsSearch\":[],"
-          "\"Runtime\":\"runsc\",\"IpcMode\":\"private\",\"CgroupnsMode\":\"private\","
-          "\"LogConfig\":{\"Type\":\"none\"},\"Memory\":1,"
-          "\"MemorySwap\":2,\"NanoCpus\":3,\"PidsLimit\":4,\"ShmSize\":5,\"OomScoreAdj\":500,"
-          "\"ReadonlyRootfs\":true,\"AutoRemove\":false,\"CapDrop\":[],"
-          "\"CapAdd\":[\"a\",\"b\\\"\"],\"SecurityOpt\":[\"a\",\"b\\\"\"],"
-          "\"MaskedPaths\":[\"a\",\"b\\\"\"],\"Tmpfs\":{\"a\":\"b\\\"\"},"
-          "\"Mounts\":[{\"Type\":\"volume\",\"Source\":\"v\",\"Target\":\"/g\",\"ReadOnly\":true,"
-          "\"VolumeOptions\":{\"NoCopy\":true}},{\"Type\":\"tmpfs\",\"Target\":\"/t\","
-          "\"ReadOnly\":false}],\"Ulimits\":[{\"Name\":\"nofile\",\"Soft\":1,\"Hard\":2}],"
-          "\"PortBindings\":{\"80/tcp\":[{\"HostIp\":\"127.0.0.1\",\"HostPort\":\"8080\"}]}}}");
+    check(
+        &spec,
+        "{\"Image\":\"i\",\"Entrypoint\":[\"a\",\"b\\\"\"],\"Cmd\":[\"b\\\"\"],"
+        "\"Env\":[\"a\",\"b\\\"\"],\"Labels\":{\"a\":\"b\\\"\"},\"WorkingDir\":\"/w\","
+        "\"User\":\"0:0\",\"Hostname\":\"h\",\"Tty\":false,\"OpenStdin\":true,"
+        "\"StdinOnce\":true,\"AttachStdin\":true,\"AttachStdout\":true,\"AttachStderr\":true,"
+        "\"Healthcheck\":{\"Test\":[\"NONE\"]},\"ExposedPorts\":{\"80/tcp\":{}},\"HostConfig\":{\"NetworkMode\":\"none\","
+        "\"Dns\":[\"b\\\"\"],\"DnsSearch\":[],"
+        "\"Runtime\":\"runsc\",\"IpcMode\":\"private\",\"CgroupnsMode\":\"private\","
+        "\"LogConfig\":{\"Type\":\"none\"},\"Memory\":1,"
+        "\"MemorySwap\":2,\"NanoCpus\":3,\"PidsLimit\":4,\"ShmSize\":5,\"OomScoreAdj\":500,"
+        "\"ReadonlyRootfs\":true,\"AutoRemove\":false,\"CapDrop\":[],"
+        "\"CapAdd\":[\"a\",\"b\\\"\"],\"SecurityOpt\":[\"a\",\"b\\\"\"],"
+        "\"MaskedPaths\":[\"a\",\"b\\\"\"],\"Tmpfs\":{\"a\":\"b\\\"\"},"
+        "\"Mounts\":[{\"Type\":\"volume\",\"Source\":\"v\",\"Target\":\"/g\",\"ReadOnly\":true,"
+        "\"VolumeOptions\":{\"NoCopy\":true}},{\"Type\":\"tmpfs\",\"Target\":\"/t\","
+        "\"ReadOnly\":false}],\"Ulimits\":[{\"Name\":\"nofile\",\"Soft\":1,\"Hard\":2}],"
+        "\"PortBindings\":{\"80/tcp\":[{\"HostIp\":\"127.0.0.1\",\"HostPort\":\"8080\"}]}}}");
 }
 
 static void test_a_body_has_a_maximum(void **state)

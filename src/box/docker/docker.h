@@ -21,6 +21,7 @@ struct attach;
 struct attach_beat;
 struct engine;
 struct gb_err;
+struct json_value;
 
 /* Labels of everything that is ours on an engine. */
 #define DOCKER_LABEL_OURS     "io.glovebox.managed"
@@ -139,6 +140,13 @@ int docker_places_remove(struct engine *engine, const struct docker_places *plac
 
 /* Volumes of this instance whose owner is dead and that no container has. */
 int docker_places_sweep(struct engine *engine, const char *run_dir, struct gb_err *err);
+
+/* ---- volumes that an image asks for ---------------------------------------------------------- */
+
+/* Has a container, as the engine tells of it, no place without a limit that programs can write to?
+ * -ENOTSUP. */
+int docker_volumes_check(const struct json_value *container, const struct box_spec *spec,
+                         const struct docker_places *places, struct gb_err *err);
 
 /* Makes the container; it is not started.  Walls of which the engine says that it cannot build them
  * in *ret_missing. */

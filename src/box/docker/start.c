@@ -83,6 +83,8 @@ static int look(struct box *box, const struct box_spec *spec, struct docker *doc
     int r = container_inspect_json(docker->engine, docker->id, &json, err);
 
     if (r == 0)
+        r = docker_volumes_check(json, spec, &docker->places, err);
+    if (r == 0)
         r = box_set_paths(box, spec, image_path(json), err);
     if (r < 0)
         return r;
