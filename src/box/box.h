@@ -97,11 +97,13 @@ struct box_spec {
 /* A seed's contents lie in memory and are not larger than this. */
 #define BOX_SEED_MAX (48 << 10)
 
-/* The paths that every box has, and who a run is. */
+/* The paths that every box has, who a run is, and the names that it finds without a network. */
 #define BOX_WORKSPACE "/workspace"
 #define BOX_HOME      "/home/box"
 #define BOX_UID       1000u
 #define BOX_GID       1000u
+#define BOX_HOSTNAME  "box"
+#define BOX_HOSTS     "127.0.0.1 localhost " BOX_HOSTNAME "\n::1 localhost\n"
 
 /* The directories of a box that can be written to, NULL-terminated; a spec's workdir is one more.
  */

@@ -183,6 +183,16 @@ static int out_of_range(enum limit limit, uint64_t value, struct gb_err *err)
                    limit_range(limit, range));
 }
 
+void limits_cpus(const struct limits *limits, char ret[static LIMITS_CPUS_SIZE])
+{
+    uint64_t cpus = (limits->cpu_milli + 999) / 1000;
+
+    if (cpus > 1)
+        (void)snprintf(ret, LIMITS_CPUS_SIZE, "0-%" PRIu64, cpus - 1);
+    else
+        (void)snprintf(ret, LIMITS_CPUS_SIZE, "0");
+}
+
 int limits_check(const struct limits *limits, struct gb_err *err)
 {
     char keep[NUM_TEXT_MAX];

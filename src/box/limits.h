@@ -36,6 +36,10 @@ struct limits limits_or(struct limits said, struct limits otherwise);
 /* The smaller of each; both complete. */
 struct limits limits_min(struct limits a, struct limits b);
 
+/* The processors that a box is shown, as the kernel lists them: "0", "0-3". */
+#define LIMITS_CPUS_SIZE 24
+void limits_cpus(const struct limits *limits, char ret[static LIMITS_CPUS_SIZE]);
+
 /* Within what the kernel and this program can do?  -ERANGE names the first limit that is not, what
  * was given and what is allowed. */
 int limits_check(const struct limits *limits, struct gb_err *err);

@@ -25,6 +25,7 @@ struct container_mount {
     const char *type;   /* "volume", "bind", "tmpfs"; NULL ends a list */
     const char *source; /* of a tmpfs: NULL */
     const char *target;
+    const char *part; /* of a volume: a file or directory in it, from 1.45 on; NULL: all of it */
     bool is_read_only;
     bool is_no_copy; /* a volume does not get what the image has there */
 };
@@ -56,6 +57,8 @@ struct container_spec {
     bool is_tty;
     bool has_stdin;    /* open until the first attached one ends it */
     bool is_unchecked; /* what the image says to be run for its health is not */
+    bool
+        is_offline; /* loopback is all: the engine makes no network for it, and no files of names */
     /* the host's part */
     const char *network_mode;
     const char *const *name_servers;

@@ -48,9 +48,10 @@ static void put_mounts(struct json_writer *w, const struct container_mount *moun
         put_text(w, "Source", mount->source);
         put_text(w, "Target", mount->target);
         json_put_bool(w, "ReadOnly", mount->is_read_only);
-        if (mount->is_no_copy) {
+        if (mount->is_no_copy || mount->part) {
             json_object_begin(w, "VolumeOptions");
-            json_put_bool(w, "NoCopy", true);
+            json_put_bool(w, "NoCopy", mount->is_no_copy);
+            put_text(w, "Subpath", mount->part);
             json_object_end(w);
         }
         json_object_end(w);
@@ -169,6 +170,8 @@ int container_body(const struct container_spec *spec, struct buf *ret)
     json_put_bool(&w, "AttachStdin", spec->has_stdin);
     json_put_bool(&w, "AttachStdout", true);
     json_put_bool(&w, "AttachStderr", true);
+    if (spec->is_offline)
+        json_put_bool(&w, "NetworkDisabled", true);
     if (spec->is_unchecked)
         put_unchecked(&w);
     put_exposed(&w, spec->ports);

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/path.h"
 #include "engine/engine.h"
 #include "engine/read.h"
 #include "json/value.h"
@@ -61,19 +62,41 @@ int volume_create_tmpfs(struct engine *engine, const char *name, const char *mou
     return create(engine, name, options, labels, err);
 }
 
-int volume_labels(struct engine *engine, const char *name, char ***ret, struct gb_err *err)
+static int inspect(struct engine *engine, const char *name, struct json_value **ret,
+                   struct gb_err *err)
 {
     cleanup_target struct target target = { 0 };
-    cleanup_json struct json_value *json = NULL;
     const struct engine_call call = { .method = "GET", .target = &target };
     int r = target_of_id(&target, "/volumes/", name, "", err);
 
-    if (r == 0)
-        r = engine_call(engine, &call, &json, err);
+    return r < 0 ? r : engine_call(engine, &call, ret, err);
+}
+
+int volume_labels(struct engine *engine, const char *name, char ***ret, struct gb_err *err)
+{
+    cleanup_json struct json_value *json = NULL;
+    int r = inspect(engine, name, &json, err);
+
     if (r < 0)
         return r;
     *ret = read_pairs(json_get(json, "Labels"));
     return *ret ? 0 : gb_no_memory(err);
+}
+
+int volume_path(struct engine *engine, const char *name, char ret[static PATH_MAX],
+                struct gb_err *err)
+{
+    cleanup_json struct json_value *json = NULL;
+    int r = inspect(engine, name, &json, err);
+    size_t len = 0;
+    const char *path = r < 0 ? NULL : json_str(json_get(json, "Mountpoint"), &len);
+
+    if (r < 0)
+        return r;
+    if (!path || len >= PATH_MAX || !path_is_clean_absolute(path))
+        return engine_garbled("path of a volume", err);
+    memcpy(ret, path, len + 1);
+    return 0;
 }
 
 void volume_labels_free(char ***labels)

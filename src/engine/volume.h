@@ -2,6 +2,7 @@
 /* engine/volume.h - named volumes of the engine.  Errors are those of engine/engine.h. */
 #pragma once
 
+#include <limits.h>
 #include <stddef.h>
 
 struct engine;
@@ -19,6 +20,10 @@ int volume_create_tmpfs(struct engine *engine, const char *name, const char *mou
 /* Its labels (key, value, …, NULL), the caller's to free by volume_labels_free(); -ENOENT. */
 int volume_labels(struct engine *engine, const char *name, char ***ret, struct gb_err *err);
 void volume_labels_free(char ***labels);
+
+/* Where the engine has it on its own machine, a clean absolute path; -ENOENT, -EBADMSG. */
+int volume_path(struct engine *engine, const char *name, char ret[static PATH_MAX],
+                struct gb_err *err);
 
 struct volume_item {
     char *name;

@@ -26,7 +26,7 @@ from test_rows import (  # noqa: E402, F401
 BEYOND = {
     "C11": (r"proc-\d+-(stat|cmdline|status|wchan|limits|cgroup|mountinfo|attr/current)", ".*",
             "engines mount /proc without hidepid: processes of the same container are seen, not entered"),
-    "I01": (r"door:/proc/1/cmdline", ".*", "the same: the glove's arguments, which are a dash"),
+    "I01": (r"door:/proc/1/cmdline", ".*", "the same: the glove's arguments, which are a dash and the number of processors"),
     "C21": (r"nosuid:/.*", r"ro(,.*)?",
             "engines mount the image and what they mask without nosuid: read-only, and no-new-privileges holds"),
 }

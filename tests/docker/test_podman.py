@@ -3,7 +3,6 @@
 conformance suite in every check (tools/check: podman)."""
 import contextlib
 import glob
-import os
 import re
 import socket
 import threading
@@ -100,7 +99,7 @@ def test_a_run_leaves_neither_container_nor_volume(podman):
     done = say(podman)
     assert done.returncode == 0 and done.out == b"up\n", done
     [volume, mark] = podman.volumes()
-    assert mark == f"{volume}-ready", "nothing but the glove's"
+    assert mark == f"{volume}-whole", "nothing but the glove's"
 
 
 def test_a_start_asks_nothing_more_of_it_where_other_boxes_are(podman, tmp_path):
@@ -150,11 +149,10 @@ def test_a_runtime_is_refused_and_not_passed_over(podman):
 
 def test_what_is_hidden_is_hidden_whatever_its_name(podman):
     """Also what Podman's list of masked paths cannot name, because it has a colon in it."""
-    roots = [path for path in glob.glob("/sys/devices/*:*") if re.search("pci0000:|LNXSYSTM", path)]
-    assert roots and all(os.listdir(path) for path in roots), "this machine has some"
-    done = podman.run(f"ls {' '.join(roots)} /sys/class /sys/module /proc/bus && cat /proc/kallsyms /proc/keys && echo all")
+    assert glob.glob("/sys/devices/*:*"), "this machine has some"
+    done = podman.run("ls /sys/class /sys/module /proc/bus && cat /proc/kallsyms /proc/keys && ls /sys/devices")
     entries = [line for line in done.stdout.splitlines() if line and not line.endswith(":")]
-    assert entries == ["all"], done
+    assert entries == ["system"], done
 
 
 def test_a_killed_client_leaves_volumes_only_until_the_next_sweep(podman):

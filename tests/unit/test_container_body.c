@@ -35,6 +35,7 @@ static void test_everything_has_its_place(void **state)
     static const char *const two[] = { "a", "b\"", NULL };
     static const struct container_mount mounts[] = {
         { "volume", "v", "/g", .is_read_only = true, .is_no_copy = true },
+        { "volume", "v", "/p", "part", .is_no_copy = true },
         { "tmpfs", NULL, "/t" },
         { 0 },
     };
@@ -53,6 +54,7 @@ static void test_everything_has_its_place(void **state)
         .hostname = "h",
         .has_stdin = true,
         .is_unchecked = true,
+        .is_offline = true,
         .network_mode = "none",
         .name_servers = two + 1,
         .name_search = two + 2,
@@ -84,7 +86,8 @@ static void test_everything_has_its_place(void **state)
         "\"Env\":[\"a\",\"b\\\"\"],\"Labels\":{\"a\":\"b\\\"\"},\"WorkingDir\":\"/w\","
         "\"User\":\"0:0\",\"Hostname\":\"h\",\"Tty\":false,\"OpenStdin\":true,"
         "\"StdinOnce\":true,\"AttachStdin\":true,\"AttachStdout\":true,\"AttachStderr\":true,"
-        "\"Healthcheck\":{\"Test\":[\"NONE\"]},\"ExposedPorts\":{\"80/tcp\":{}},\"HostConfig\":{\"NetworkMode\":\"none\","
+        "\"NetworkDisabled\":true,\"Healthcheck\":{\"Test\":[\"NONE\"]},"
+        "\"ExposedPorts\":{\"80/tcp\":{}},\"HostConfig\":{\"NetworkMode\":\"none\","
         "\"Dns\":[\"b\\\"\"],\"DnsSearch\":[],"
         "\"Runtime\":\"runsc\",\"IpcMode\":\"private\",\"CgroupnsMode\":\"private\","
         "\"LogConfig\":{\"Type\":\"none\"},\"Memory\":1,"
@@ -93,7 +96,9 @@ static void test_everything_has_its_place(void **state)
         "\"CapAdd\":[\"a\",\"b\\\"\"],\"SecurityOpt\":[\"a\",\"b\\\"\"],"
         "\"MaskedPaths\":[\"a\",\"b\\\"\"],\"Tmpfs\":{\"a\":\"b\\\"\"},"
         "\"Mounts\":[{\"Type\":\"volume\",\"Source\":\"v\",\"Target\":\"/g\",\"ReadOnly\":true,"
-        "\"VolumeOptions\":{\"NoCopy\":true}},{\"Type\":\"tmpfs\",\"Target\":\"/t\","
+        "\"VolumeOptions\":{\"NoCopy\":true}},{\"Type\":\"volume\",\"Source\":\"v\",\"Target\":\"/p\","
+        "\"ReadOnly\":false,\"VolumeOptions\":{\"NoCopy\":true,\"Subpath\":\"part\"}},"
+        "{\"Type\":\"tmpfs\",\"Target\":\"/t\","
         "\"ReadOnly\":false}],\"Ulimits\":[{\"Name\":\"nofile\",\"Soft\":1,\"Hard\":2}],"
         "\"PortBindings\":{\"80/tcp\":[{\"HostIp\":\"127.0.0.1\",\"HostPort\":\"8080\"}]}}}");
 }

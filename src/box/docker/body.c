@@ -62,7 +62,7 @@ static const struct container_ulimit ulimits_podman[] = {
 };
 
 #define PORTS_MAX  64
-#define MOUNTS_MAX (1 + DOCKER_LAYERS_MAX + DOCKER_PLACES_MAX + DOCKER_MASKS_MAX)
+#define MOUNTS_MAX (2 + DOCKER_LAYERS_MAX + DOCKER_PLACES_MAX)
 
 static int fill_ports(struct container_port ports[static PORTS_MAX + 1],
                       const struct box_spec *spec, struct gb_err *err)
@@ -78,17 +78,40 @@ static int fill_ports(struct container_port ports[static PORTS_MAX + 1],
     return 0;
 }
 
+bool docker_is_offline(const struct engine *engine, const struct box_spec *spec)
+{
+    return !spec->has_network && !spec->net && !engine_is_podman(engine);
+}
+
+/* What the engine does not write there where it makes no network. */
+static struct container_mount hosts_mount(const struct docker_glove *glove,
+                                          char path[static PATH_MAX])
+{
+    bool is_path = glove->dir[0];
+
+    (void)snprintf(path, PATH_MAX, "%.*s/%s", (int)(PATH_MAX - sizeof(glove->hosts) - 1),
+                   glove->dir, glove->hosts);
+    return (struct container_mount){
+        .type = is_path ? "bind" : "volume",
+        .source = is_path ? path : glove->volume,
+        .part = is_path ? NULL : glove->hosts,
+        .target = "/etc/hosts",
+        .is_read_only = true,
+        .is_no_copy = !is_path,
+    };
+}
+
 /* The glove's volume, those of layers where the spec wants them, and those of places that are
  * volumes; the rest of the list is empty.  How many. */
 static size_t fill_mounts(struct container_mount mounts[static MOUNTS_MAX + 1],
-                          const struct box_spec *spec, const struct docker_glove *glove,
+                          const struct box_spec *spec, const struct docker_parts *parts,
                           const struct docker_layers *layers, const struct docker_places *places)
 {
     size_t n = 0;
 
     mounts[n++] = (struct container_mount){
         .type = "volume",
-        .source = glove->volume,
+        .source = parts->glove.volume,
         .target = DOCKER_GLOVE_DIR,
         .is_read_only = true,
         .is_no_copy = true,
@@ -110,25 +133,6 @@ static size_t fill_mounts(struct container_mount mounts[static MOUNTS_MAX + 1],
                 .is_no_copy = true,
             };
     return n;
-}
-
-/* Nothing, over each path that Podman's option cannot name (box/docker/profile.c).  A place to
- * mount it on that is not there cannot be made in a file system of the kernel's; Podman's machine
- * is this one. */
-static void add_masks(struct container_mount *mounts, const char *const *masked,
-                      const struct docker_places *places)
-{
-    size_t n = 0;
-
-    for (const char *const *path = masked; *path; path++)
-        if (strchr(*path, DOCKER_MASKS_SEPARATOR) && access(*path, F_OK) == 0)
-            mounts[n++] = (struct container_mount){
-                .type = "volume",
-                .source = places->nothing,
-                .target = *path,
-                .is_read_only = true,
-                .is_no_copy = true,
-            };
 }
 
 static void fill_tmpfs(const char *pairs[static 2 * DOCKER_PLACES_MAX + 1],
@@ -166,18 +170,19 @@ int docker_create_filler(struct engine *engine, const struct box_spec *spec, con
 }
 
 int docker_create(struct engine *engine, const struct box_spec *spec,
-                  const struct docker_glove *glove, const struct docker_layers *layers,
-                  const struct docker_profile *profile, const struct docker_places *places,
-                  char *ret_id, wall_set *ret_missing, struct gb_err *err)
+                  const struct docker_parts *parts, const struct docker_layers *layers,
+                  const struct docker_places *places, char *ret_id, wall_set *ret_missing,
+                  struct gb_err *err)
 {
     const struct limits *limits = &spec->limits;
-    struct docker_masks masks;
     struct container_port ports[PORTS_MAX + 1] = { 0 };
     struct docker_marks marks;
     char warnings[CONTAINER_WARNINGS_SIZE] = "";
-    char program[sizeof(DOCKER_GLOVE_DIR) + sizeof(glove->file)];
-    const char *const entrypoint[] = { program, "-", NULL };
+    char program[sizeof(DOCKER_GLOVE_DIR) + sizeof(parts->glove.file)];
+    char cpus[LIMITS_CPUS_SIZE];
+    const char *const entrypoint[] = { program, "-", cpus, NULL };
     struct container_mount mounts[MOUNTS_MAX + 1] = { 0 };
+    char hosts[PATH_MAX];
     const char *tmpfs[2 * DOCKER_PLACES_MAX + 1] = { NULL };
     struct container_spec body = {
         .image = spec->image_id ? spec->image_id : spec->image,
@@ -186,9 +191,10 @@ int docker_create(struct engine *engine, const struct box_spec *spec,
         .labels = marks.labels,
         .workdir = "/",
         .user = "0:0",
-        .hostname = "box",
+        .hostname = BOX_HOSTNAME,
         .has_stdin = true,
         .is_unchecked = true,
+        .is_offline = docker_is_offline(engine, spec),
         .network_mode = spec->has_network ? BRIDGE : "none",
         .runtime = spec->engine->runtime,
         .ipc_mode = "private",
@@ -204,10 +210,10 @@ int docker_create(struct engine *engine, const struct box_spec *spec,
         .is_auto_removed = true,
         .cap_drop = dropped,
         .cap_add = spec->net ? added_rules : added,
-        .security_opts = profile->options,
+        .security_opts = parts->profile.options,
         .name_servers = spec->net ? name_servers : NULL,
         .name_search = spec->net ? nowhere : NULL,
-        .masked = masks.paths,
+        .masked = docker_masks,
         .tmpfs = tmpfs,
         .mounts = mounts,
         .ulimits = engine_is_podman(engine) ? ulimits_podman : ulimits,
@@ -218,12 +224,12 @@ int docker_create(struct engine *engine, const struct box_spec *spec,
 
     if (r < 0)
         return r;
-    (void)snprintf(program, sizeof(program), DOCKER_GLOVE_DIR "/%s", glove->file);
+    (void)snprintf(program, sizeof(program), DOCKER_GLOVE_DIR "/%s", parts->glove.file);
     docker_marks_init(spec, &marks);
-    docker_masks_fill(&masks);
-    n_mounts = fill_mounts(mounts, spec, glove, layers, places);
-    if (places->nothing[0])
-        add_masks(mounts + n_mounts, masks.paths, places);
+    limits_cpus(limits, cpus);
+    n_mounts = fill_mounts(mounts, spec, parts, layers, places);
+    if (body.is_offline)
+        mounts[n_mounts] = hosts_mount(&parts->glove, hosts);
     fill_tmpfs(tmpfs, places);
     r = container_create(engine, &body, ret_id, warnings, err);
     *ret_missing = docker_missing_of(warnings);

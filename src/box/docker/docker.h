@@ -36,8 +36,14 @@ struct json_value;
 /* Where this version's glove is on an engine. */
 struct docker_glove {
     char volume[96];
-    char file[48]; /* in it */
+    char file[48];      /* in it */
+    char hosts[56];     /* beside it: what stands in /etc/hosts where the engine writes none */
+    char dir[PATH_MAX]; /* the volume on the engine's machine; "": the engine takes parts of one */
 };
+
+/* Has such a box nothing to do with networks of the engine?  Then the engine makes none, which is a
+ * fifth of what a start takes.  Podman makes them cheaply, and names with them. */
+bool docker_is_offline(const struct engine *engine, const struct box_spec *spec);
 
 /* There and complete on return. */
 int docker_glove_find(struct engine *engine, const struct box_spec *spec, struct docker_glove *ret,
@@ -97,19 +103,13 @@ struct docker_profile {
     char masks[2048];
 };
 
-/* Paths that runs do not see, NULL-terminated; they may point into the struct itself.  Podman takes
- * them as one text. */
+/* Paths that runs do not see, NULL-terminated.  Podman takes them as one text, with this between
+ * them. */
 #define DOCKER_MASKS_SEPARATOR ':'
-#define DOCKER_MASKS_MAX       384
-#define DOCKER_PCI_ROOTS       271
-#define DOCKER_PCI_ROOT_SIZE   sizeof("/sys/devices/pci0000:00")
+extern const char *const docker_masks[];
 
-struct docker_masks {
-    char roots[DOCKER_PCI_ROOTS][DOCKER_PCI_ROOT_SIZE];
-    const char *paths[DOCKER_MASKS_MAX];
-};
-
-void docker_masks_fill(struct docker_masks *ret);
+/* In place of the machine's devices: the processors of the box, made by its glove. */
+#define DOCKER_DEVICES_DIR "/sys/devices"
 
 /* -ENOTSUP: an engine to which the profile cannot be given. */
 int docker_profile_make(const struct engine *engine, const struct box_spec *spec,
@@ -119,14 +119,14 @@ int docker_profile_make(const struct engine *engine, const struct box_spec *spec
 #define DOCKER_PLACE_SIZE    64
 #define DOCKER_PLACE_OPTIONS 128
 
-/* The writable places of a container.  Docker makes them by the options; Podman, which takes
+/* What of a container is memory of its own: its writable places, and that of its glove
+ * (DOCKER_DEVICES_DIR).  Docker makes them by the options; Podman, which takes
  * neither owners nor a number of files there, gets each as a volume. */
 struct docker_places {
     const char *paths[DOCKER_PLACES_MAX];
     char options[DOCKER_PLACES_MAX][DOCKER_PLACE_OPTIONS];
     char volumes[DOCKER_PLACES_MAX][DOCKER_PLACE_SIZE]; /* Podman's, "": not made */
     size_t n;
-    char nothing[DOCKER_PLACE_SIZE]; /* as volumes: an empty one, to hide things behind */
 };
 
 /* What there is to be, by the spec, whose strings it borrows; volumes are made.  Those that were
@@ -148,12 +148,18 @@ int docker_places_sweep(struct engine *engine, const char *run_dir, struct gb_er
 int docker_volumes_check(const struct json_value *container, const struct box_spec *spec,
                          const struct docker_places *places, struct gb_err *err);
 
+/* What a container is made of. */
+struct docker_parts {
+    struct docker_glove glove;
+    struct docker_profile profile;
+};
+
 /* Makes the container; it is not started.  Walls of which the engine says that it cannot build them
  * in *ret_missing. */
 int docker_create(struct engine *engine, const struct box_spec *spec,
-                  const struct docker_glove *glove, const struct docker_layers *layers,
-                  const struct docker_profile *profile, const struct docker_places *places,
-                  char *ret_id, wall_set *ret_missing, struct gb_err *err);
+                  const struct docker_parts *parts, const struct docker_layers *layers,
+                  const struct docker_places *places, char *ret_id, wall_set *ret_missing,
+                  struct gb_err *err);
 
 /* The walls that are missing by the lines of container_create(). */
 wall_set docker_missing_of(const char *warnings);

@@ -2,9 +2,10 @@
 /* box/docker/glove_volume.c - the volume that carries the glove to an engine.
  *
  * Filled once for each engine and version, by archive through a container that never starts, read
- * back and compared.  A second, empty volume is the mark that says so: its label names the file.
- * Whoever fills takes a name of its own, and the engine keeps the first mark: two that fill at once
- * do not replace each other's file, and what somebody was killed over is never used.
+ * back and compared; with the names of the box itself, which a container without a network of the
+ * engine's has from nobody else.  A second, empty volume is the mark that says so: its label names
+ * the file. Whoever fills takes a name of its own, and the engine keeps the first mark: two that
+ * fill at once do not replace each other's file, and what somebody was killed over is never used.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -29,6 +30,12 @@
 /* On the mark: the file's name in the other volume. */
 #define LABEL_FILE "io.glovebox.file"
 
+static const char hosts[] = BOX_HOSTS;
+
+/* From this version of its API on an engine mounts a part of a volume; one before it gets the path
+ * that the volume has on its machine. */
+#define API_PARTS 45
+
 static const char *const ours[] = { DOCKER_LABEL_OURS, "true", NULL };
 
 static ssize_t next_bytes(void *user, void *bytes, size_t size)
@@ -42,32 +49,40 @@ static int add_bytes(void *user, const char *bytes, size_t len)
 }
 
 /* What the engine gives back is what it was given? */
-static int verify(struct engine *engine, const char *container, const char *file,
-                  struct gb_err *err)
+static int verify(struct engine *engine, const char *container, const char *file, const void *bytes,
+                  size_t len, struct gb_err *err)
 {
     cleanup_buf struct buf tar = BUF_INIT(1 << 20);
-    char path[sizeof(DOCKER_GLOVE_DIR) + sizeof(((struct docker_glove *)NULL)->file)];
+    char path[sizeof(DOCKER_GLOVE_DIR) + sizeof(((struct docker_glove *)NULL)->hosts)];
     int r;
 
     (void)snprintf(path, sizeof(path), DOCKER_GLOVE_DIR "/%s", file);
     r = archive_get(engine, container, path, 1 << 20, add_bytes, &tar, FILL_MS, err);
     if (r < 0)
         return r;
-    if (!tar_one_holds(tar.data, tar.len, embed_glove.data, embed_glove.size))
+    if (!tar_one_holds(tar.data, tar.len, bytes, len))
         return gb_fail(err, -EBADMSG, GB_BLAME_PEER,
                        "the engine did not keep the glove as it was given");
     return 0;
 }
 
-static int fill_through(struct engine *engine, const char *container, const char *file,
-                        struct gb_err *err)
+static int put(struct engine *engine, const char *container, const char *file, unsigned mode,
+               const void *bytes, size_t len, struct gb_err *err)
 {
     struct tar_one tar;
     int r;
 
-    tar_one_init(&tar, file, 0755, embed_glove.data, embed_glove.size);
+    tar_one_init(&tar, file, mode, bytes, len);
     r = archive_put(engine, container, DOCKER_GLOVE_DIR, next_bytes, &tar, FILL_MS, err);
-    return r < 0 ? r : verify(engine, container, file, err);
+    return r < 0 ? r : verify(engine, container, file, bytes, len, err);
+}
+
+static int fill_through(struct engine *engine, const char *container,
+                        const struct docker_glove *glove, struct gb_err *err)
+{
+    int r = put(engine, container, glove->file, 0755, embed_glove.data, embed_glove.size, err);
+
+    return r < 0 ? r : put(engine, container, glove->hosts, 0644, hosts, sizeof(hosts) - 1, err);
 }
 
 static int fill(struct engine *engine, const struct box_spec *box, const struct docker_glove *glove,
@@ -82,7 +97,7 @@ static int fill(struct engine *engine, const struct box_spec *box, const struct 
         r = docker_create_filler(engine, box, glove->volume, DOCKER_GLOVE_DIR, id, err);
     if (r < 0)
         return r;
-    r = fill_through(engine, id, glove->file, err);
+    r = fill_through(engine, id, glove, err);
     cancel_fd = engine_swap_cancel(engine, -1); /* what was begun is removed all the same */
     (void)container_remove(engine, id, &ignored);
     (void)engine_swap_cancel(engine, cancel_fd);
@@ -119,6 +134,24 @@ static int make_mark(struct engine *engine, const char *mark, struct docker_glov
     return r < 0 ? r : read_mark(engine, mark, glove, err);
 }
 
+static void name_hosts(struct docker_glove *glove)
+{
+    (void)snprintf(glove->hosts, sizeof(glove->hosts), "%s.hosts", glove->file);
+}
+
+/* The volume filled and marked; its file may be one that somebody else was quicker with. */
+static int make(struct engine *engine, const struct box_spec *spec, const char *mark,
+                struct docker_glove *ret, struct gb_err *err)
+{
+    int r = id_make(FILE_LETTER, ret->file);
+
+    if (r < 0)
+        return gb_fail(err, r, GB_BLAME_HOST, "no randomness for a name");
+    name_hosts(ret);
+    r = fill(engine, spec, ret, err);
+    return r < 0 ? r : make_mark(engine, mark, ret, err);
+}
+
 int docker_glove_find(struct engine *engine, const struct box_spec *spec, struct docker_glove *ret,
                       struct gb_err *err)
 {
@@ -126,19 +159,18 @@ int docker_glove_find(struct engine *engine, const struct box_spec *spec, struct
     struct gb_err why = { 0 };
     int r;
 
+    *ret = (struct docker_glove){ 0 };
     (void)snprintf(ret->volume, sizeof(ret->volume), "glovebox-glove-%s", embed_glove.sha256);
-    (void)snprintf(mark, sizeof(mark), "%s-ready", ret->volume);
+    (void)snprintf(mark, sizeof(mark), "%s-whole", ret->volume);
     r = read_mark(engine, mark, ret, &why);
-    if (r == 0)
-        return 0;
-    if (r != -ENOENT) {
-        if (err)
-            *err = why;
-        return r;
-    }
-    r = id_make(FILE_LETTER, ret->file);
+    if (r < 0 && r != -ENOENT && err)
+        *err = why;
+    if (r == -ENOENT)
+        r = make(engine, spec, mark, ret, err);
     if (r < 0)
-        return gb_fail(err, r, GB_BLAME_HOST, "no randomness for a name");
-    r = fill(engine, spec, ret, err);
-    return r < 0 ? r : make_mark(engine, mark, ret, err);
+        return r;
+    name_hosts(ret);
+    return docker_is_offline(engine, spec) && engine_api(engine) < API_PARTS
+               ? volume_path(engine, ret->volume, ret->dir, err)
+               : 0;
 }

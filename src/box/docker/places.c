@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* box/docker/places.c - the writable places of a container: in memory, capped, the run's own.
+/* box/docker/places.c - what of a container is memory of its own, capped: the writable places,
+ * which are the run's, and what stands for the machine's devices, which is the glove's.
  *
  * Docker mounts them by their options.  Podman takes neither an owner nor a number of files there,
  * but it has volumes that are a tmpfs, with whatever mount(8) takes.  They are made before the
@@ -24,8 +25,9 @@
 #define SMALL_BYTES  (16ULL << 20)
 #define SMALL_INODES 4096
 
-/* Options of a volume in which there is nothing and will be nothing. */
-#define NOTHING "nosuid,nodev,noexec,nr_blocks=1,nr_inodes=1,mode=0555"
+/* Three directories and two files; a page each at most, and whole pages are counted. */
+#define DEVICES_BYTES  (64ULL << 10)
+#define DEVICES_INODES 8
 
 #define LABEL_PLACE DOCKER_LABEL_OURS ".place"
 #define ID_LETTER   'p'
@@ -34,25 +36,32 @@
 #define REMOVE_MS      3000
 #define REMOVE_STEP_MS 20
 
-/* The run owns it: an engine may give it the mode that the image's directory has instead. */
-static void add(struct docker_places *places, const char *path, uint64_t bytes, uint64_t inodes,
-                const char *mode, bool is_volume)
+struct place {
+    const char *path;
+    uint64_t bytes;
+    uint64_t inodes;
+    const char *mode;
+    const char *exec; /* "exec", "noexec" */
+    unsigned uid;
+    unsigned gid;
+};
+
+/* Its owner is named: an engine may give it the mode that the image's directory has instead. */
+static void add(struct docker_places *places, const struct place *place, bool is_volume)
 {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-    char *options = places->options[places->n];
+    char size[48];
 
     /* Podman takes a size for a quota of the volume's disk; blocks it hands on to the mount. */
     if (is_volume)
-        (void)snprintf(options, DOCKER_PLACE_OPTIONS,
-                       "nosuid,nodev,nr_blocks=%" PRIu64 ",nr_inodes=%" PRIu64
-                       ",mode=%s,uid=%u,gid=%u",
-                       (bytes + page - 1) / page, inodes, mode, BOX_UID, BOX_GID);
+        (void)snprintf(size, sizeof(size), "nr_blocks=%" PRIu64, (place->bytes + page - 1) / page);
     else
-        (void)snprintf(options, DOCKER_PLACE_OPTIONS,
-                       "rw,nosuid,nodev,exec,size=%" PRIu64 ",nr_inodes=%" PRIu64
-                       ",mode=%s,uid=%u,gid=%u",
-                       bytes, inodes, mode, BOX_UID, BOX_GID);
-    places->paths[places->n++] = path;
+        (void)snprintf(size, sizeof(size), "size=%" PRIu64, place->bytes);
+    (void)snprintf(places->options[places->n], DOCKER_PLACE_OPTIONS,
+                   "%snosuid,nodev,%s,%s,nr_inodes=%" PRIu64 ",mode=%s,uid=%u,gid=%u",
+                   is_volume ? "" : "rw,", place->exec, size, place->inodes, place->mode,
+                   place->uid, place->gid);
+    places->paths[places->n++] = place->path;
 }
 
 /* The disk limit is that of the workspace, and of /tmp once more: an engine has no way to share it.
@@ -60,23 +69,23 @@ static void add(struct docker_places *places, const char *path, uint64_t bytes, 
 static void fill(struct docker_places *places, const struct box_spec *spec, bool are_volumes)
 {
     const struct limits *limits = &spec->limits;
-    const struct {
-        const char *path;
-        uint64_t bytes;
-        uint64_t inodes;
-        const char *mode;
-    } all[] = {
-        { BOX_WORKSPACE, limits->disk_bytes, limits->inodes, "0755" },
-        { "/tmp", limits->disk_bytes, limits->inodes, "1777" },
-        { BOX_HOME, SMALL_BYTES, SMALL_INODES, "0755" },
-        { "/var/tmp", SMALL_BYTES, SMALL_INODES, "1777" },
-        { "/run", SMALL_BYTES, SMALL_INODES, "1777" },
+    const struct place all[] = {
+        { BOX_WORKSPACE, limits->disk_bytes, limits->inodes, "0755", "exec", BOX_UID, BOX_GID },
+        { "/tmp", limits->disk_bytes, limits->inodes, "1777", "exec", BOX_UID, BOX_GID },
+        { BOX_HOME, SMALL_BYTES, SMALL_INODES, "0755", "exec", BOX_UID, BOX_GID },
+        { "/var/tmp", SMALL_BYTES, SMALL_INODES, "1777", "exec", BOX_UID, BOX_GID },
+        { "/run", SMALL_BYTES, SMALL_INODES, "1777", "exec", BOX_UID, BOX_GID },
+        { DOCKER_DEVICES_DIR, DEVICES_BYTES, DEVICES_INODES, "0755", "noexec", 0, 0 },
     };
 
     for (size_t i = 0; i < N_ELEMENTS(all); i++)
-        add(places, all[i].path, all[i].bytes, all[i].inodes, all[i].mode, are_volumes);
-    if (spec->workdir && strcmp(spec->workdir, BOX_WORKSPACE) != 0)
-        add(places, spec->workdir, limits->disk_bytes, limits->inodes, "0755", are_volumes);
+        add(places, &all[i], are_volumes);
+    if (spec->workdir && strcmp(spec->workdir, BOX_WORKSPACE) != 0) {
+        struct place workdir = all[0];
+
+        workdir.path = spec->workdir;
+        add(places, &workdir, are_volumes);
+    }
 }
 
 static int make_volume(struct engine *engine, const char *const *labels, const char *options,
@@ -107,7 +116,7 @@ int docker_places_make(struct engine *engine, const struct box_spec *spec,
     memcpy(labels + 2, marks.labels, sizeof(marks.labels));
     for (size_t i = 0; r == 0 && i < ret->n; i++)
         r = make_volume(engine, labels, ret->options[i], ret->volumes[i], err);
-    return r < 0 ? r : make_volume(engine, labels, NOTHING, ret->nothing, err);
+    return r;
 }
 
 static int remove_volume(struct engine *engine, const char *name, uint64_t deadline)
@@ -129,8 +138,6 @@ int docker_places_remove(struct engine *engine, const struct docker_places *plac
     for (size_t i = 0; i < places->n && r != -ETIMEDOUT; i++)
         if (places->volumes[i][0])
             r = remove_volume(engine, places->volumes[i], deadline);
-    if (places->nothing[0] && r != -ETIMEDOUT)
-        r = remove_volume(engine, places->nothing, deadline);
     return r;
 }
 

@@ -90,17 +90,12 @@ static int in_a_file(const struct box_spec *spec, const char *option, struct doc
                  : 0;
 }
 
-/* Paths that have the separator in them are the body's (box/docker/body.c). */
 static int mask_by_option(struct docker_profile *ret, struct gb_err *err)
 {
     size_t used = (size_t)snprintf(ret->masks, sizeof(ret->masks), "mask");
     char before = '=';
-    struct docker_masks masks;
 
-    docker_masks_fill(&masks);
-    for (const char *const *path = masks.paths; *path && used < sizeof(ret->masks); path++) {
-        if (strchr(*path, DOCKER_MASKS_SEPARATOR))
-            continue;
+    for (const char *const *path = docker_masks; *path && used < sizeof(ret->masks); path++) {
         used +=
             (size_t)snprintf(ret->masks + used, sizeof(ret->masks) - used, "%c%s", before, *path);
         before = DOCKER_MASKS_SEPARATOR;

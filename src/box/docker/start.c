@@ -180,16 +180,15 @@ static int undo_create(struct docker *docker, const struct docker_layers *layers
 
 /* -ESTALE: somebody removed a layer between its look-up and its use; nothing is left of the try. */
 static int try_create(struct docker *docker, const struct box_spec *spec,
-                      const struct docker_glove *glove, const struct docker_profile *profile,
-                      struct gb_err *err)
+                      const struct docker_parts *parts, struct gb_err *err)
 {
     struct docker_layers layers;
     struct gb_err why = { 0 };
     int r = docker_layers_find(docker->engine, spec, &layers, err);
 
     if (r == 0)
-        r = docker_create(docker->engine, spec, glove, &layers, profile, &docker->places,
-                          docker->id, &docker->missing, err);
+        r = docker_create(docker->engine, spec, parts, &layers, &docker->places, docker->id,
+                          &docker->missing, err);
     docker_layers_release(docker->engine, &layers);
     if (r < 0)
         return explain_runtime(docker, spec, r, err);
@@ -203,15 +202,14 @@ static int try_create(struct docker *docker, const struct box_spec *spec,
 
 /* What a prune has removed is filled once more. */
 static int create(struct docker *docker, const struct box_spec *spec,
-                  const struct docker_glove *glove, const struct docker_profile *profile,
-                  struct gb_err *err)
+                  const struct docker_parts *parts, struct gb_err *err)
 {
     int r = -ESTALE;
 
     for (unsigned i = 0; r == -ESTALE && i < CREATE_TRIES; i++) {
         if (err)
             *err = (struct gb_err){ 0 };
-        r = try_create(docker, spec, glove, profile, err);
+        r = try_create(docker, spec, parts, err);
     }
     return r;
 }
@@ -219,23 +217,22 @@ static int create(struct docker *docker, const struct box_spec *spec,
 static int start_container(struct docker *docker, const struct box_spec *spec, int *ret_link_fd,
                            struct gb_err *err)
 {
-    struct docker_glove glove;
-    struct docker_profile profile;
+    struct docker_parts parts;
     struct attach_beat beat;
     wall_set lacking = 0;
     int r = docker_podman_check(docker->engine, spec, &lacking, err);
 
     docker_beat_init(&docker->beat, &beat);
     if (r == 0)
-        r = docker_profile_make(docker->engine, spec, &profile, err);
+        r = docker_profile_make(docker->engine, spec, &parts.profile, err);
     if (r < 0)
         return r;
-    r = docker_glove_find(docker->engine, spec, &glove, err);
+    r = docker_glove_find(docker->engine, spec, &parts.glove, err);
     if (r < 0)
         return explain_runtime(docker, spec, r, err);
     r = docker_places_make(docker->engine, spec, &docker->places, err);
     if (r == 0)
-        r = create(docker, spec, &glove, &profile, err);
+        r = create(docker, spec, &parts, err);
     docker->missing |= lacking;
     if (r == 0)
         r = check_missing(docker, spec, err);

@@ -25,8 +25,7 @@
 #define ROOT_INODES 4096
 #define SHM_INODES  4096
 
-#define BOX_HOSTNAME "box"
-#define PIP_CONF     "[global]\nbreak-system-packages = true\ndisable-pip-version-check = true\n"
+#define PIP_CONF "[global]\nbreak-system-packages = true\ndisable-pip-version-check = true\n"
 
 /* ---- the plan's head, groups, ids ----------------------------------------------------------- */
 
@@ -123,7 +122,7 @@ static void compile_etc(struct plan_compiler *c)
                          "box:x:1000:1000:box:" BOX_HOME ":/bin/sh\n"
                          "nobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n" },
         { "/etc/group", "root:x:0:\nbox:x:1000:\nnogroup:x:65534:\n" },
-        { "/etc/hosts", "127.0.0.1 localhost " BOX_HOSTNAME "\n::1 localhost\n" },
+        { "/etc/hosts", BOX_HOSTS },
         { "/etc/hostname", BOX_HOSTNAME "\n" },
         { "/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n"
                                 "services: files\nprotocols: files\n" },

@@ -113,14 +113,14 @@ static void put_empty_tree(struct plan_compiler *c, const char *controller)
 
 static void put_cpus(struct plan_compiler *c)
 {
-    uint64_t cpus = (c->spec->limits.cpu_milli + 999) / 1000;
-    char text[32];
+    char cpus[LIMITS_CPUS_SIZE];
+    char text[LIMITS_CPUS_SIZE + 1];
 
     plan_put_dir(c, "/sys/devices", 0755, 0);
     plan_put_dir(c, "/sys/devices/system", 0755, 0);
     plan_put_dir(c, "/sys/devices/system/cpu", 0755, 0);
-    (void)snprintf(text, sizeof(text), cpus > 1 ? "0-%llu\n" : "0\n",
-                   (unsigned long long)(cpus - 1));
+    limits_cpus(&c->spec->limits, cpus);
+    (void)snprintf(text, sizeof(text), "%s\n", cpus);
     plan_put_file(c, "/sys/devices/system/cpu/online", text);
     plan_put_file(c, "/sys/devices/system/cpu/possible", text);
 }
