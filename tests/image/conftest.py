@@ -113,7 +113,8 @@ def image(docker, place):
     _swept(docker)
 
 
-@pytest.fixture(scope="session", params=["docker", "podman"])
+# A Podman's groups have the same name everywhere: one worker has all tests of it.
+@pytest.fixture(scope="session", params=["docker", pytest.param("podman", marks=pytest.mark.xdist_group("podman"))])
 def each_engine(request):
     return request.getfixturevalue(request.param)
 
