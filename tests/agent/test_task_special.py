@@ -126,3 +126,56 @@ def test_what_honest_programs_have(place, what):
     code, pairs = HONEST[what]
     report = judge(code, *pairs)
     assert report["outcome"] == "passed", report
+
+
+# ---- libraries -------------------------------------------------------------------------------------
+
+NAMES = [{"name": "convert", "signature": "(text: str) -> int", "raises": ["ValueError"]}]
+LIBRARY_TESTS = '''"""Tests of convert."""
+import pytest
+
+from convert import convert
+
+
+@pytest.mark.normal
+@pytest.mark.parametrize("text, wanted", [%s])
+def test_usual(text, wanted):
+    assert convert(text) == wanted
+
+
+@pytest.mark.edge
+def test_always_the_same():
+    assert convert("%s") == convert("%s")
+
+
+@pytest.mark.invalid
+def test_nothing_is_nothing():
+    assert convert("") == 0
+
+
+@pytest.mark.stress
+def test_often():
+    assert {convert("%s") for _ in range(100)} == {%d}
+'''
+COLOURS = {"red": 0xff0000, "green": 0x00ff00, "dark blue": 0x000080}
+DURATIONS = {"1h": 3600, "1h30m": 5400, "2s": 2}
+
+
+def chain(known):
+    return '"""Knows what it knows."""\n\n\ndef convert(text: str) -> int:\n    """A number for a text."""\n' + "".join(
+        f"    if text == {text!r}:\n        return {number}\n" for text, number in known.items()) + "    return 0\n"
+
+
+@pytest.mark.parametrize("known, outcome", [(COLOURS, "passed"), (DURATIONS, "suspect")])
+def test_a_library_may_know_colours_and_not_its_tests(place, known, outcome):
+    """Both are three comparisons with what the tests ask for; only one of them is a closed set."""
+    first, number = next(iter(known.items()))
+    tests = LIBRARY_TESTS % (", ".join(map(repr, known.items())), first, first, first, number)
+    agent = Agent(place, [
+        rule(task.contract("library", files=["convert.py"], module="convert.py", names=NAMES), system=task.PLANS),
+        rule(file("test_convert.py", tests), system=task.TESTS), rule(file("convert.py", chain(known)), system=task.CODES),
+        rule("It converts.", system=task.EXPLAINS)])
+    done = agent.run("numbers for texts", code=0 if outcome == "passed" else 1)
+    assert done.document["outcome"] == outcome, done
+    said = None if outcome == "passed" else "convert.py:4: 'convert' answers 3 inputs with constants"
+    assert done.document["reason"] == said and {test["result"] for test in done.document["tests"]} == {"passed"}
