@@ -73,6 +73,8 @@ struct container_spec {
     uint64_t pids;
     uint64_t shm_bytes;
     int oom_score_adj;
+    bool is_first; /* its program is PID 1, also where the engine puts an init of its own before all
+                    */
     bool is_read_only;
     bool is_auto_removed; /* by the engine, when it ends */
     const char *const *cap_drop;

@@ -137,6 +137,8 @@ static void put_host(struct json_writer *w, const struct container_spec *spec)
     put_number(w, "ShmSize", spec->shm_bytes);
     if (spec->oom_score_adj != 0)
         json_put_i64(w, "OomScoreAdj", spec->oom_score_adj);
+    if (spec->is_first)
+        json_put_bool(w, "Init", false);
     json_put_bool(w, "ReadonlyRootfs", spec->is_read_only);
     json_put_bool(w, "AutoRemove", spec->is_auto_removed);
     put_texts(w, "CapDrop", spec->cap_drop);

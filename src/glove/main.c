@@ -47,6 +47,8 @@ int main(int argc, char **argv)
 
     if (argc < 2 || strcmp(argv[1], "-") != 0)
         return glove_start(LINK_FD, LINK_FD);
+    if (getpid() != 1)
+        return failed("the glove is not the first process of its container\n");
     if (argc > 2 && processors_show(PROCESSORS_DEVICES, argv[2]) < 0)
         return failed("the glove cannot show the processors of the box\n");
     in = lift(STDIN_FILENO);

@@ -233,6 +233,16 @@ def test_a_volume_without_its_mark_is_filled_again(docker):
     assert docker.volumes() == [volume, mark]
 
 
+@pytest.mark.docker_only
+def test_the_glove_is_pid_1_also_where_the_engine_has_an_init_of_its_own(make_docker):
+    """"init": true in daemon.json; the glove could neither kill nor count what a run leaves."""
+    with engines.docker("--init") as engine:
+        docker = make_docker(engine)
+        done = docker.run("(setsid sleep 1000 &); cut -d/ -f3 /proc/1/cmdline; exit 3")
+        assert done.verdict == "nonzero" and done.exit_code == 3 and done.stdout.startswith("g_"), done
+        assert done.document["survivors"] == 0 and host.until(docker.is_clean, within=30)
+
+
 def test_many_at_once_are_all_right(docker):
     """The first of them bring the glove, at the same time."""
     for volume in docker.volumes():

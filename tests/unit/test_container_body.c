@@ -68,6 +68,7 @@ static void test_everything_has_its_place(void **state)
         .pids = 4,
         .shm_bytes = 5,
         .oom_score_adj = 500,
+        .is_first = true,
         .is_read_only = true,
         .cap_drop = two + 2,
         .cap_add = two,
@@ -92,12 +93,12 @@ static void test_everything_has_its_place(void **state)
         "\"Runtime\":\"runsc\",\"IpcMode\":\"private\",\"CgroupnsMode\":\"private\","
         "\"LogConfig\":{\"Type\":\"none\"},\"Memory\":1,"
         "\"MemorySwap\":2,\"NanoCpus\":3,\"PidsLimit\":4,\"ShmSize\":5,\"OomScoreAdj\":500,"
-        "\"ReadonlyRootfs\":true,\"AutoRemove\":false,\"CapDrop\":[],"
+        "\"Init\":false,\"ReadonlyRootfs\":true,\"AutoRemove\":false,\"CapDrop\":[],"
         "\"CapAdd\":[\"a\",\"b\\\"\"],\"SecurityOpt\":[\"a\",\"b\\\"\"],"
         "\"MaskedPaths\":[\"a\",\"b\\\"\"],\"Tmpfs\":{\"a\":\"b\\\"\"},"
         "\"Mounts\":[{\"Type\":\"volume\",\"Source\":\"v\",\"Target\":\"/g\",\"ReadOnly\":true,"
-        "\"VolumeOptions\":{\"NoCopy\":true}},{\"Type\":\"volume\",\"Source\":\"v\",\"Target\":\"/p\","
-        "\"ReadOnly\":false,\"VolumeOptions\":{\"NoCopy\":true,\"Subpath\":\"part\"}},"
+        "\"VolumeOptions\":{\"NoCopy\":true}},{\"Type\":\"volume\",\"Source\":\"v\","
+        "\"Target\":\"/p\",\"ReadOnly\":false,\"VolumeOptions\":{\"NoCopy\":true,\"Subpath\":\"part\"}},"
         "{\"Type\":\"tmpfs\",\"Target\":\"/t\","
         "\"ReadOnly\":false}],\"Ulimits\":[{\"Name\":\"nofile\",\"Soft\":1,\"Hard\":2}],"
         "\"PortBindings\":{\"80/tcp\":[{\"HostIp\":\"127.0.0.1\",\"HostPort\":\"8080\"}]}}}");
