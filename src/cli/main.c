@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -120,8 +121,11 @@ int main(int argc, char **argv, char **env)
     struct gb_err err = { 0 };
     bool is_adde = argc > 0 && strcmp(path_base(argv[0]), ADDE) == 0;
     char *const *words = argc > 0 ? argv + 1 : argv;
-    int r = is_adde ? run_adde(words, env, &color, &err) : run(words, env, &color, &err);
+    int r;
 
+    /* A file that may not grow is an error to be told, not the end of us.  Boxes have it anew. */
+    (void)signal(SIGXFSZ, SIG_IGN);
+    r = is_adde ? run_adde(words, env, &color, &err) : run(words, env, &color, &err);
     if (r >= 0)
         return r;
     term_error(&err, color, env);

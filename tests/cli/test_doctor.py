@@ -571,6 +571,14 @@ def test_without_open_files_left_the_remedy_is_that_limit(most):
     assert result.err == b"" or b"ulimit -n" in result.err, result
 
 
+@pytest.mark.parametrize("most", [0, 512, 100_000])
+def test_where_no_file_may_grow_the_remedy_is_that_limit(most):
+    words = ["prlimit", f"--fsize={most}", str(places.binary()), "exec", "--json", "-l", "sh", "-c", "echo hi"]
+    result = box.run_words(words)
+    assert result.returncode == 125 and result.error["wall"] is None, result
+    assert "File too large" in result.error["message"] and "ulimit -f" in result.error["remedy"], result
+
+
 def test_without_processes_left_the_remedy_is_that_limit(ordinary_user):
     words = ["prlimit", "--nproc=1", str(ordinary_user.binary), "exec", "--json", "-l", "sh", "-c", "echo hi"]
     result = box.run_words(words, as_user=ordinary_user)

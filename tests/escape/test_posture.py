@@ -150,7 +150,7 @@ def test_C09_every_process_is_in_the_boxs_groups(host_user):
 def test_every_signal_is_at_its_default(probe):
     """What the caller or the glove ignores or blocks must not become the program's (3.4, step 9)."""
     words = box.command(argv=["grep", "-E", "^Sig(Blk|Ign)", "/proc/self/status"])
-    shell = "trap '' INT QUIT PIPE CHLD HUP TERM USR1 TSTP; exec \"$@\""
+    shell = "trap '' INT QUIT PIPE CHLD HUP TERM USR1 TSTP XFSZ; exec \"$@\""
     result = box.run_words(["/bin/sh", "-c", shell, "sh", *words])
     zero = "0" * 16
     assert result.stdout == f"SigBlk:\t{zero}\nSigIgn:\t{zero}\n", result.stdout

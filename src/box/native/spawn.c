@@ -153,7 +153,10 @@ int spawn_launch(struct spawn *spawn, bool is_orphan, struct gb_err *err)
     int r;
 
     if (program < 0)
-        return gb_fail(err, program, GB_BLAME_HOST, "making the spawner: %s", strerror(-program));
+        return gb_fail(err, program, GB_BLAME_HOST, "making the spawner: %s%s", strerror(-program),
+                       program == -EFBIG ? GB_REMEDY
+                           "raise the limit of the size of files: ulimit -f unlimited"
+                                         : "");
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
         return gb_fail_sys(err, "making a socket");
     spawn->control_fd = pair[0];
