@@ -189,11 +189,10 @@ static int read_text(int dir_fd, const char *name, struct buf *ret, struct gb_er
     if (fd < 0)
         return gb_fail_sys(err, "opening '%s' of the build context", name);
     r = file_read(fd, ret);
-    if (r < 0) {
-        errno = -r;
-        return gb_fail_sys(err, "reading '%s' of the build context", name);
-    }
-    return 0;
+    /* What it is and how long, its owner can change. */
+    return r < 0 ? gb_fail(err, r, r == -EINVAL || r == -EFBIG ? GB_BLAME_CALLER : GB_BLAME_HOST,
+                           "reading '%s' of the build context: %s", name, file_trouble(r))
+                 : 0;
 }
 
 int context_read_dockerfile(int dir_fd, const char *name, struct buf *ret, struct gb_err *err)

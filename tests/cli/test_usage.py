@@ -313,10 +313,14 @@ def test_what_packages_are_read_from_is_a_regular_file(hello, option, name):
 
 @pytest.mark.parametrize("words,part", [
     (["build", "/nowhere"], "/nowhere"), (["build", "hello.py"], "hello.py"), (["build", "."], "no Dockerfile"),
+    (["build", "-f", "fifo", "."], "'fifo' of the build context: is no regular file"),
+    (["build", "-f", "folder", "."], "'folder' of the build context: is no regular file"),
     (["build", "-t", "bad tag!", "."], "bad tag!"), (["pull", "bad name!"], "'bad name!' is no name of an image"),
     (["pull", "\x1b[2Jname"], "'?[2Jname' is no name of an image"),
 ])
 def test_what_is_wrong_with_an_image_is_told_before_an_engine_is_asked(hello, words, part):
+    os.mkfifo(hello.cwd / "fifo")
+    (hello.cwd / "folder").mkdir()
     env = environment(hello, DOCKER_HOST="unix:///nowhere/docker.sock")
     refused(call(hello, "image", *words, env=env), part)
 
