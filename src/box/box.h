@@ -97,13 +97,15 @@ struct box_spec {
 /* A seed's contents lie in memory and are not larger than this. */
 #define BOX_SEED_MAX (48 << 10)
 
-/* The paths that every box has, who a run is, and the names that it finds without a network. */
+/* The paths that every box has, who a run is, and where it finds names: its own, and with rules for
+ * its network those of the glove. */
 #define BOX_WORKSPACE "/workspace"
 #define BOX_HOME      "/home/box"
 #define BOX_UID       1000u
 #define BOX_GID       1000u
 #define BOX_HOSTNAME  "box"
 #define BOX_HOSTS     "127.0.0.1 localhost " BOX_HOSTNAME "\n::1 localhost\n"
+#define BOX_RESOLV    "nameserver 127.0.0.1\n"
 
 /* The directories of a box that can be written to, NULL-terminated; a spec's workdir is one more.
  */

@@ -99,7 +99,7 @@ def test_a_run_leaves_neither_container_nor_volume(podman):
     done = say(podman)
     assert done.returncode == 0 and done.out == b"up\n", done
     [volume, mark] = podman.volumes()
-    assert mark == f"{volume}-whole", "nothing but the glove's"
+    assert mark == f"{volume}-filled", "nothing but the glove's"
 
 
 def test_a_start_asks_nothing_more_of_it_where_other_boxes_are(podman, tmp_path):

@@ -227,7 +227,7 @@ def test_R03_a_live_container_that_is_full_of_files_refuses_runs_until_there_is_
 def test_a_volume_without_its_mark_is_filled_again(docker):
     assert docker.run("true").exit_code == 0
     [volume, mark] = docker.volumes()
-    assert mark == f"{volume}-whole"
+    assert mark == f"{volume}-filled"
     assert docker.engine.ask("DELETE", f"/volumes/{mark}")[0] == 204
     assert docker.run("true").exit_code == 0
     assert docker.volumes() == [volume, mark]

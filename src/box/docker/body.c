@@ -34,7 +34,8 @@ static const char *const added_rules[] = {
     "KILL", "SETUID", "SETGID", "SETPCAP", "NET_ADMIN", "NET_BIND_SERVICE", NULL,
 };
 
-/* The glove answers; the engine would name its own machine's servers, and where to search. */
+/* The glove answers; an engine that writes the file itself would name its own machine's servers,
+ * and where to search. */
 static const char *const name_servers[] = { "127.0.0.1", NULL };
 static const char *const nowhere[] = { ".", NULL };
 
@@ -62,7 +63,7 @@ static const struct container_ulimit ulimits_podman[] = {
 };
 
 #define PORTS_MAX  64
-#define MOUNTS_MAX (2 + DOCKER_LAYERS_MAX + DOCKER_PLACES_MAX)
+#define MOUNTS_MAX (1 + N_DOCKER_ETC + DOCKER_LAYERS_MAX + DOCKER_PLACES_MAX)
 
 static int fill_ports(struct container_port ports[static PORTS_MAX + 1],
                       const struct box_spec *spec, struct gb_err *err)
@@ -80,25 +81,38 @@ static int fill_ports(struct container_port ports[static PORTS_MAX + 1],
 
 bool docker_is_offline(const struct engine *engine, const struct box_spec *spec)
 {
-    return !spec->has_network && !spec->net && !engine_is_podman(engine);
+    return !spec->has_network && !engine_is_podman(engine);
 }
 
-/* What the engine does not write there where it makes no network. */
-static struct container_mount hosts_mount(const struct docker_glove *glove,
-                                          char path[static PATH_MAX])
+/* What the engine does not write there where it makes no network.  path: room for one. */
+static struct container_mount etc_mount(const struct docker_glove *glove, enum docker_etc which,
+                                        char path[static PATH_MAX])
 {
+    static const char *const targets[] = {
+        [DOCKER_ETC_HOSTS] = "/etc/hosts",
+        [DOCKER_ETC_RESOLV] = "/etc/resolv.conf",
+    };
+    const char *file = glove->etc[which];
     bool is_path = glove->dir[0];
 
-    (void)snprintf(path, PATH_MAX, "%.*s/%s", (int)(PATH_MAX - sizeof(glove->hosts) - 1),
-                   glove->dir, glove->hosts);
+    (void)snprintf(path, PATH_MAX, "%.*s/%s", (int)(PATH_MAX - sizeof(glove->etc[0]) - 1),
+                   glove->dir, file);
     return (struct container_mount){
         .type = is_path ? "bind" : "volume",
         .source = is_path ? path : glove->volume,
-        .part = is_path ? NULL : glove->hosts,
-        .target = "/etc/hosts",
+        .part = is_path ? NULL : file,
+        .target = targets[which],
         .is_read_only = true,
         .is_no_copy = !is_path,
     };
+}
+
+static void add_etc(struct container_mount *mounts, const struct box_spec *spec,
+                    const struct docker_glove *glove, char paths[N_DOCKER_ETC][PATH_MAX])
+{
+    *mounts++ = etc_mount(glove, DOCKER_ETC_HOSTS, paths[DOCKER_ETC_HOSTS]);
+    if (spec->net)
+        *mounts = etc_mount(glove, DOCKER_ETC_RESOLV, paths[DOCKER_ETC_RESOLV]);
 }
 
 /* The glove's volume, those of layers where the spec wants them, and those of places that are
@@ -175,6 +189,7 @@ int docker_create(struct engine *engine, const struct box_spec *spec,
                   struct gb_err *err)
 {
     const struct limits *limits = &spec->limits;
+    const bool is_offline = docker_is_offline(engine, spec);
     struct container_port ports[PORTS_MAX + 1] = { 0 };
     struct docker_marks marks;
     char warnings[CONTAINER_WARNINGS_SIZE] = "";
@@ -182,7 +197,7 @@ int docker_create(struct engine *engine, const struct box_spec *spec,
     char cpus[LIMITS_CPUS_SIZE];
     const char *const entrypoint[] = { program, "-", cpus, NULL };
     struct container_mount mounts[MOUNTS_MAX + 1] = { 0 };
-    char hosts[PATH_MAX];
+    char etc[N_DOCKER_ETC][PATH_MAX];
     const char *tmpfs[2 * DOCKER_PLACES_MAX + 1] = { NULL };
     struct container_spec body = {
         .image = spec->image_id ? spec->image_id : spec->image,
@@ -194,7 +209,7 @@ int docker_create(struct engine *engine, const struct box_spec *spec,
         .hostname = BOX_HOSTNAME,
         .has_stdin = true,
         .is_unchecked = true,
-        .is_offline = docker_is_offline(engine, spec),
+        .is_offline = is_offline,
         .network_mode = spec->has_network ? BRIDGE : "none",
         .runtime = spec->engine->runtime,
         .ipc_mode = "private",
@@ -212,8 +227,8 @@ int docker_create(struct engine *engine, const struct box_spec *spec,
         .cap_drop = dropped,
         .cap_add = spec->net ? added_rules : added,
         .security_opts = parts->profile.options,
-        .name_servers = spec->net ? name_servers : NULL,
-        .name_search = spec->net ? nowhere : NULL,
+        .name_servers = spec->net && !is_offline ? name_servers : NULL,
+        .name_search = spec->net && !is_offline ? nowhere : NULL,
         .masked = docker_masks,
         .tmpfs = tmpfs,
         .mounts = mounts,
@@ -229,8 +244,8 @@ int docker_create(struct engine *engine, const struct box_spec *spec,
     docker_marks_init(spec, &marks);
     limits_cpus(limits, cpus);
     n_mounts = fill_mounts(mounts, spec, parts, layers, places);
-    if (body.is_offline)
-        mounts[n_mounts] = hosts_mount(&parts->glove, hosts);
+    if (is_offline)
+        add_etc(mounts + n_mounts, spec, &parts->glove, etc);
     fill_tmpfs(tmpfs, places);
     r = container_create(engine, &body, ret_id, warnings, err);
     *ret_missing = docker_missing_of(warnings);

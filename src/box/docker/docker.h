@@ -33,16 +33,23 @@ struct json_value;
 /* Where the glove is in a container. */
 #define DOCKER_GLOVE_DIR "/.glovebox"
 
+/* Files of /etc that come with the glove where no engine writes them. */
+enum docker_etc {
+    DOCKER_ETC_HOSTS,
+    DOCKER_ETC_RESOLV, /* the glove's own: of boxes whose network has rules */
+    N_DOCKER_ETC,
+};
+
 /* Where this version's glove is on an engine. */
 struct docker_glove {
     char volume[96];
-    char file[48];      /* in it */
-    char hosts[56];     /* beside it: what stands in /etc/hosts where the engine writes none */
+    char file[48];              /* in it */
+    char etc[N_DOCKER_ETC][64]; /* beside it */
     char dir[PATH_MAX]; /* the volume on the engine's machine; "": the engine takes parts of one */
 };
 
-/* Has such a box nothing to do with networks of the engine?  Then the engine makes none, which is a
- * fifth of what a start takes.  Podman makes them cheaply, and names with them. */
+/* Has such a box nothing to do with networks of the engine?  Then the engine makes none, which is
+ * half of what a start takes.  Podman makes them cheaply, and names with them. */
 bool docker_is_offline(const struct engine *engine, const struct box_spec *spec);
 
 /* There and complete on return. */

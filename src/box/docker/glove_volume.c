@@ -2,7 +2,7 @@
 /* box/docker/glove_volume.c - the volume that carries the glove to an engine.
  *
  * Filled once for each engine and version, by archive through a container that never starts, read
- * back and compared; with the names of the box itself, which a container without a network of the
+ * back and compared; with the files of /etc about names, which a container without a network of the
  * engine's has from nobody else.  A second, empty volume is the mark that says so: its label names
  * the file. Whoever fills takes a name of its own, and the engine keeps the first mark: two that
  * fill at once do not replace each other's file, and what somebody was killed over is never used.
@@ -30,7 +30,13 @@
 /* On the mark: the file's name in the other volume. */
 #define LABEL_FILE "io.glovebox.file"
 
-static const char hosts[] = BOX_HOSTS;
+static const struct {
+    const char *ending;
+    const char *text;
+} etc[N_DOCKER_ETC] = {
+    [DOCKER_ETC_HOSTS] = { "hosts", BOX_HOSTS },
+    [DOCKER_ETC_RESOLV] = { "resolv", BOX_RESOLV },
+};
 
 /* From this version of its API on an engine mounts a part of a volume; one before it gets the path
  * that the volume has on its machine. */
@@ -53,7 +59,7 @@ static int verify(struct engine *engine, const char *container, const char *file
                   size_t len, struct gb_err *err)
 {
     cleanup_buf struct buf tar = BUF_INIT(1 << 20);
-    char path[sizeof(DOCKER_GLOVE_DIR) + sizeof(((struct docker_glove *)NULL)->hosts)];
+    char path[sizeof(DOCKER_GLOVE_DIR) + sizeof(((struct docker_glove *)NULL)->etc[0])];
     int r;
 
     (void)snprintf(path, sizeof(path), DOCKER_GLOVE_DIR "/%s", file);
@@ -82,7 +88,9 @@ static int fill_through(struct engine *engine, const char *container,
 {
     int r = put(engine, container, glove->file, 0755, embed_glove.data, embed_glove.size, err);
 
-    return r < 0 ? r : put(engine, container, glove->hosts, 0644, hosts, sizeof(hosts) - 1, err);
+    for (size_t i = 0; r == 0 && i < N_DOCKER_ETC; i++)
+        r = put(engine, container, glove->etc[i], 0644, etc[i].text, strlen(etc[i].text), err);
+    return r;
 }
 
 static int fill(struct engine *engine, const struct box_spec *box, const struct docker_glove *glove,
@@ -134,9 +142,10 @@ static int make_mark(struct engine *engine, const char *mark, struct docker_glov
     return r < 0 ? r : read_mark(engine, mark, glove, err);
 }
 
-static void name_hosts(struct docker_glove *glove)
+static void name_etc(struct docker_glove *glove)
 {
-    (void)snprintf(glove->hosts, sizeof(glove->hosts), "%s.hosts", glove->file);
+    for (size_t i = 0; i < N_DOCKER_ETC; i++)
+        (void)snprintf(glove->etc[i], sizeof(glove->etc[i]), "%s.%s", glove->file, etc[i].ending);
 }
 
 /* The volume filled and marked; its file may be one that somebody else was quicker with. */
@@ -147,7 +156,7 @@ static int make(struct engine *engine, const struct box_spec *spec, const char *
 
     if (r < 0)
         return gb_fail(err, r, GB_BLAME_HOST, "no randomness for a name");
-    name_hosts(ret);
+    name_etc(ret);
     r = fill(engine, spec, ret, err);
     return r < 0 ? r : make_mark(engine, mark, ret, err);
 }
@@ -161,7 +170,7 @@ int docker_glove_find(struct engine *engine, const struct box_spec *spec, struct
 
     *ret = (struct docker_glove){ 0 };
     (void)snprintf(ret->volume, sizeof(ret->volume), "glovebox-glove-%s", embed_glove.sha256);
-    (void)snprintf(mark, sizeof(mark), "%s-whole", ret->volume);
+    (void)snprintf(mark, sizeof(mark), "%s-filled", ret->volume);
     r = read_mark(engine, mark, ret, &why);
     if (r < 0 && r != -ENOENT && err)
         *err = why;
@@ -169,7 +178,7 @@ int docker_glove_find(struct engine *engine, const struct box_spec *spec, struct
         r = make(engine, spec, mark, ret, err);
     if (r < 0)
         return r;
-    name_hosts(ret);
+    name_etc(ret);
     return docker_is_offline(engine, spec) && engine_api(engine) < API_PARTS
                ? volume_path(engine, ret->volume, ret->dir, err)
                : 0;

@@ -132,7 +132,7 @@ static void compile_etc(struct plan_compiler *c)
     for (size_t i = 0; i < N_ELEMENTS(files); i++)
         plan_put_file(c, files[i].path, files[i].text);
     /* Most resolvers take an empty one for this; some take it for a machine without names. */
-    plan_put_file(c, "/etc/resolv.conf", c->spec->net ? "nameserver 127.0.0.1\n" : "");
+    plan_put_file(c, "/etc/resolv.conf", c->spec->net ? BOX_RESOLV : "");
     /* What is there satisfies pip, whoever installed it.  Without a network it has nothing to wait
      * for: other things fail at once. */
     plan_put_file(c, "/etc/pip.conf", c->spec->net ? PIP_CONF : PIP_CONF "no-index = true\n");
