@@ -115,40 +115,40 @@ static void queue_compact(struct link *link)
     link->out_at = 0;
 }
 
-static int queue_frame(struct link *link, size_t len)
+static int queue_bytes(struct link *link, const uint8_t *bytes, size_t len)
 {
     if (link_queued(link) + len > LINK_QUEUE_MAX)
         return -EAGAIN;
     queue_compact(link);
-    return buf_add(&link->out, link->frame, len);
+    return buf_add(&link->out, bytes, len);
 }
 
 int link_queue(struct link *link, uint8_t type, uint32_t channel, uint8_t flags, const void *msg)
 {
     int len = msg_encode(type, channel, flags, msg, link->frame, sizeof(link->frame));
 
-    return len < 0 ? len : queue_frame(link, (size_t)len);
+    return len < 0 ? len : queue_bytes(link, link->frame, (size_t)len);
 }
 
 /* Half a frame can be neither taken back nor left out. */
-static int queue_rest(struct link *link, size_t sent, size_t len)
+static int queue_rest(struct link *link, const uint8_t *bytes, size_t sent, size_t len)
 {
-    int r = sent < len ? buf_add(&link->out, link->frame + sent, len - sent) : 0;
+    int r = sent < len ? buf_add(&link->out, bytes + sent, len - sent) : 0;
 
     return r < 0 ? link_lose(link, r, "no memory for what goes to the glove") : 0;
 }
 
-int link_send_frame(struct link *link, size_t len)
+int link_send_batch(struct link *link, size_t len)
 {
     ssize_t n = 0;
 
     if (link_queued(link) == 0)
-        n = send(link->fd, link->frame, len, MSG_NOSIGNAL | MSG_DONTWAIT);
+        n = send(link->fd, link->batch, len, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n < 0 && errno != EAGAIN && errno != EINTR)
         return link_lose(link, -errno, "the glove has ended");
     if (n <= 0)
-        return queue_frame(link, len);
-    return queue_rest(link, (size_t)n, len);
+        return queue_bytes(link, link->batch, len);
+    return queue_rest(link, link->batch, (size_t)n, len);
 }
 
 static bool await_room(const struct link *link, uint64_t deadline_ns)
@@ -174,7 +174,7 @@ static int send_with_fds(struct link *link, size_t len, const int *fds, size_t n
     }
     if (n < 0)
         return link_lose(link, (int)n, "the glove has ended");
-    return queue_rest(link, (size_t)n, len);
+    return queue_rest(link, link->frame, (size_t)n, len);
 }
 
 /* ---- requests ------------------------------------------------------------------------------- */
@@ -205,7 +205,8 @@ int link_request(struct link *link, uint8_t type, void *msg, const int *fds, siz
         return gb_fail(err, len, GB_BLAME_CALLER,
                        "arguments and environment together are over %d KiB: put them into a file",
                        WIRE_PAYLOAD_MAX / 1024);
-    r = n_fds ? send_with_fds(link, (size_t)len, fds, n_fds) : queue_frame(link, (size_t)len);
+    r = n_fds ? send_with_fds(link, (size_t)len, fds, n_fds)
+              : queue_bytes(link, link->frame, (size_t)len);
     if (r < 0)
         return link->lost ? lost_error(link, err)
                           : gb_fail(err, r, GB_BLAME_BUG, "the link's queue is full");

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "box/link_parts.h"
@@ -119,28 +120,57 @@ int link_channel_send(struct link *link, uint32_t number, const void *bytes, siz
     return link_push(link);
 }
 
-/* Straight into the frame that is sent. */
+/* Straight to where the payloads of the frames lie that are sent. */
+static ssize_t receive_payloads(struct link *link, int socket_fd, size_t most)
+{
+    struct iovec iov[WIRE_BATCH];
+    struct msghdr msg = { .msg_iov = iov };
+    ssize_t n;
+
+    for (size_t i = 0; i < WIRE_BATCH && most > 0; i++) {
+        size_t len = most < WIRE_PAYLOAD_MAX ? most : WIRE_PAYLOAD_MAX;
+
+        iov[i] = (struct iovec){ link->batch + i * WIRE_FRAME_MAX + WIRE_HEAD_SIZE, len };
+        msg.msg_iovlen = i + 1;
+        most -= len;
+    }
+    n = recvmsg(socket_fd, &msg, MSG_DONTWAIT);
+    if (n < 0)
+        return errno == EINTR ? -EAGAIN : -errno;
+    return n;
+}
+
+/* All payloads but the last are full: the frames lie one behind the other.  Their size. */
+static size_t put_heads(struct link *link, uint32_t number, size_t left)
+{
+    size_t at = 0;
+
+    while (left > 0) {
+        uint32_t len = left < WIRE_PAYLOAD_MAX ? (uint32_t)left : WIRE_PAYLOAD_MAX;
+        struct wire_head head = { .type = MSG_DATA, .channel = number, .size = len };
+
+        wire_head_put(link->batch + at, &head);
+        at += WIRE_HEAD_SIZE + len;
+        left -= len;
+    }
+    return at;
+}
+
 ssize_t link_channel_feed(struct link *link, uint32_t number, int socket_fd)
 {
-    struct wire_head head = { .type = MSG_DATA, .channel = number };
     size_t room = link_channel_room(link, number);
-    size_t most = room < WIRE_PAYLOAD_MAX ? room : WIRE_PAYLOAD_MAX;
     ssize_t n;
     int r;
 
     /* Nothing asked for is nothing read, and no end. */
-    if (most == 0)
+    if (room == 0)
         return -EAGAIN;
-    n = recv(socket_fd, link->frame + WIRE_HEAD_SIZE, most, MSG_DONTWAIT);
-    if (n < 0)
-        return errno == EINTR ? -EAGAIN : -errno;
-    if (n == 0)
-        return 0;
-    head.size = (uint32_t)n;
-    wire_head_put(link->frame, &head);
+    n = receive_payloads(link, socket_fd, room);
+    if (n <= 0)
+        return n;
     channel_of(link, number)->credit_out -= (uint64_t)n;
     /* What was received goes on or nothing does; a lost link is told by whoever waits on it. */
-    r = link_send_frame(link, WIRE_HEAD_SIZE + (size_t)n);
+    r = link_send_batch(link, put_heads(link, number, (size_t)n));
     if (r < 0)
         (void)link_lose(link, r, "no memory for what goes to the glove");
     return n;

@@ -77,6 +77,7 @@ struct link {
     struct buf out;           /* frames not yet taken by the socket, from out_at on */
     size_t out_at;
     uint8_t frame[WIRE_FRAME_MAX];
+    uint8_t batch[WIRE_BATCH * WIRE_FRAME_MAX]; /* of one channel's data */
     struct wire_reader reader;
 };
 
@@ -90,9 +91,9 @@ size_t link_queued(const struct link *link);
 /* -EAGAIN when the queue is full. */
 int link_queue(struct link *link, uint8_t type, uint32_t channel, uint8_t flags, const void *msg);
 
-/* Sends the frame of len bytes that lies in link->frame, or queues what the socket does not take.
+/* Sends the frames of len bytes that lie in link->batch, or queues what the socket does not take.
  * -EAGAIN when the queue is full. */
-int link_send_frame(struct link *link, size_t len);
+int link_send_batch(struct link *link, size_t len);
 
 /* ---- link_channel.c ------------------------------------------------------------------------- */
 

@@ -11,9 +11,10 @@
 #include "box/link.h"
 #include "wire/msg.h"
 
-/* Pieces of one connection in a row, before the others and the glove get their turn; behind what is
- * no more than a request or its answer comes nothing. */
-#define PIECES_IN_A_ROW 16
+/* Pieces of one connection in a row (each as many frames as are sent at once), before the others
+ * and the glove get their turn; behind what is no more than a request or its answer comes nothing.
+ */
+#define PIECES_IN_A_ROW 2
 #define PIECE_LARGE     16384
 
 /* Bytes to the peer after which a connection is one that carries much. */

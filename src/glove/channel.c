@@ -394,38 +394,63 @@ int channel_begin(struct channel *channel, struct link *link)
 }
 
 /* What goes into the pipe without a detour. */
-static size_t take_directly(struct channel *channel, const uint8_t *bytes, size_t len)
+static size_t take_directly(struct channel *channel, const struct sheaf *sheaf)
 {
-    struct iovec iov = { .iov_len = len };
     ssize_t n;
 
     if (channel->fd < 0)
-        return channel->spill ? 0 : len;
+        return channel->spill ? 0 : sheaf->len;
     if (channel->spill->len > 0)
         return 0;
-    memcpy(&iov.iov_base, &bytes, sizeof(bytes)); /* iovec has no const */
-    n = write_pipe(channel->fd, &iov, 1);
+    n = write_pipe(channel->fd, sheaf->iov, sheaf->n);
     if (n >= 0)
         return (size_t)n;
     channel_abandon(channel);
-    return len;
+    return sheaf->len;
 }
 
-int channel_take(struct channel *channel, struct link *link, const uint8_t *bytes, size_t len,
+/* What is behind the first bytes. */
+static void spill_rest(struct spill *spill, const struct sheaf *sheaf, size_t done)
+{
+    for (int i = 0; i < sheaf->n; i++) {
+        const struct iovec *one = &sheaf->iov[i];
+        size_t skip = done < one->iov_len ? done : one->iov_len;
+
+        spill_add(spill, (const uint8_t *)one->iov_base + skip, one->iov_len - skip);
+        done -= skip;
+    }
+}
+
+bool sheaf_add(struct sheaf *sheaf, const uint8_t *bytes, size_t len)
+{
+    struct iovec *one = &sheaf->iov[sheaf->n];
+
+    if (sheaf->n == SHEAF_MAX)
+        return false;
+    if (len == 0)
+        return true;
+    memcpy(&one->iov_base, &bytes, sizeof(bytes)); /* iovec has no const */
+    one->iov_len = len;
+    sheaf->n++;
+    sheaf->len += len;
+    return true;
+}
+
+int channel_take(struct channel *channel, struct link *link, const struct sheaf *sheaf,
                  bool is_last)
 {
     size_t n = 0;
 
-    if (channel->way != CHANNEL_IN || channel->has_fin || len > channel->credit)
+    if (channel->way != CHANNEL_IN || channel->has_fin || sheaf->len > channel->credit)
         return -EPROTO;
-    channel->credit -= len;
-    channel->taken += len;
+    channel->credit -= sheaf->len;
+    channel->taken += sheaf->len;
     channel->has_fin = is_last;
-    if (len > 0)
-        n = take_directly(channel, bytes, len);
+    if (sheaf->len > 0)
+        n = take_directly(channel, sheaf);
     channel->owed += (uint32_t)n;
-    if (n < len)
-        spill_add(channel->spill, bytes + n, len - n);
+    if (n < sheaf->len)
+        spill_rest(channel->spill, sheaf, n);
     return settle_in(channel, link);
 }
 

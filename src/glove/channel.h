@@ -29,6 +29,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
 #include "wire/frame.h"
 
@@ -63,6 +64,16 @@ struct spill {
     size_t len;
     size_t size;
     uint8_t *bytes;
+};
+
+/* Data of one channel that came together, and where it lies: written at once, because whoever reads
+ * it is woken each time. */
+#define SHEAF_MAX WIRE_BATCH
+
+struct sheaf {
+    int n;
+    size_t len;
+    struct iovec iov[SHEAF_MAX];
 };
 
 struct channel {
@@ -123,8 +134,11 @@ int channel_finish(struct channel *channel, struct link *link);
 /* Gives up the pipe of an IN channel; the rest of what the host sends is thrown away. */
 void channel_abandon(struct channel *channel);
 
+/* Adds what one frame brought; false: it is full.  Zeroed memory is an empty one. */
+bool sheaf_add(struct sheaf *sheaf, const uint8_t *bytes, size_t len);
+
 /* DATA from the host. */
-int channel_take(struct channel *channel, struct link *link, const uint8_t *bytes, size_t len,
+int channel_take(struct channel *channel, struct link *link, const struct sheaf *sheaf,
                  bool is_last);
 
 /* More credit for a connection that carries much, if there is a wide spill for it. */

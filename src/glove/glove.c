@@ -258,15 +258,34 @@ static int on_request(struct glove *glove, const struct wire_head *head, const v
     return -EPROTO;
 }
 
-static int on_data(struct glove *glove, const struct wire_head *head, const struct msg_data *data)
+/* What has come together for one channel goes on. */
+static int pass_sheaf(struct glove *glove, uint32_t number, bool is_last)
 {
-    struct channel *channel = channel_find(&glove->channels, head->channel);
+    struct channel *channel = channel_find(&glove->channels, number);
+    int r;
 
     if (!channel)
         return -EPROTO;
     channel_widen(&glove->channels, channel);
-    return channel_take(channel, &glove->link, data->bytes.bytes, data->bytes.size,
-                        head->flags & WIRE_FLAG_FIN);
+    r = channel_take(channel, &glove->link, &glove->sheaf, is_last);
+    glove->sheaf = (struct sheaf){ 0 };
+    return r;
+}
+
+/* Is the next frame more of the same, and is it here as a whole? */
+static bool goes_on(const struct glove *glove, const struct wire_head *head)
+{
+    struct wire_head next;
+
+    return !(head->flags & WIRE_FLAG_FIN) && glove->sheaf.n < SHEAF_MAX &&
+           link_peek(&glove->link, &next) && next.type == MSG_DATA && next.channel == head->channel;
+}
+
+static int on_data(struct glove *glove, const struct wire_head *head, const struct msg_data *data)
+{
+    if (!sheaf_add(&glove->sheaf, data->bytes.bytes, data->bytes.size))
+        return -EPROTO;
+    return goes_on(glove, head) ? 0 : pass_sheaf(glove, head->channel, head->flags & WIRE_FLAG_FIN);
 }
 
 /* Credit may cross with our FIN on its way; a channel that is gone needs none. */

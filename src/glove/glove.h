@@ -110,6 +110,7 @@ struct glove {
     int signal_fd;
     bool may_reap_more; /* the last look at ended children was cut short */
     struct link link;
+    struct sheaf sheaf; /* empty but between frames of one channel's data */
     struct channels channels;
     struct conns conns;
     struct egress egress;

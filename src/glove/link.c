@@ -94,6 +94,15 @@ int link_next(struct link *link, struct wire_head *ret_head, const uint8_t **ret
     return r;
 }
 
+bool link_peek(const struct link *link, struct wire_head *ret_head)
+{
+    const struct wire_reader *reader = &link->reader;
+    size_t have = reader->end - reader->start;
+
+    return have >= WIRE_HEAD_SIZE && wire_head_get(reader->bytes + reader->start, ret_head) == 0 &&
+           have - WIRE_HEAD_SIZE >= ret_head->size;
+}
+
 int link_take_fds(struct link *link, int *fds, size_t n)
 {
     if (n > link->n_fds)

@@ -58,6 +58,9 @@ int link_read(struct link *link);
  * that no frame has taken.  The payload lives until the next link_read(). */
 int link_next(struct link *link, struct wire_head *ret_head, const uint8_t **ret_payload);
 
+/* The head of the frame that link_next() would give, if it is here as a whole. */
+bool link_peek(const struct link *link, struct wire_head *ret_head);
+
 /* Hands over the n oldest descriptors; -EPROTO when there are fewer. */
 int link_take_fds(struct link *link, int *fds, size_t n);
 

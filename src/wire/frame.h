@@ -26,6 +26,10 @@
 /* And the most that it may have granted at a time: to one that carries much. */
 #define WIRE_CREDIT_WIDE 1048576
 
+/* Frames of much data that are sent and read at once: each time somebody is woken costs more than
+ * the copy of one. */
+#define WIRE_BATCH 8
+
 struct wire_head {
     uint32_t size;
     uint8_t type;
@@ -43,7 +47,7 @@ int wire_head_get(const uint8_t bytes[static WIRE_HEAD_SIZE], struct wire_head *
  * of wire_reader_room().
  *
  * Invariant: 0 <= start <= end <= WIRE_READER_SIZE, and [start, end) are bytes not yet taken. */
-#define WIRE_READER_SIZE ((size_t)2 * WIRE_FRAME_MAX)
+#define WIRE_READER_SIZE ((size_t)(WIRE_BATCH + 1) * WIRE_FRAME_MAX)
 
 struct wire_reader {
     size_t start;

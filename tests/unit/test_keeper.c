@@ -206,7 +206,7 @@ static void full_tables_refuse_and_lose_nobody(void **state)
 static void more_clients_than_there_is_room_for_are_turned_away(void **state)
 {
     struct world w;
-    struct peer c[KEEPER_CLIENTS_MAX];
+    static struct peer c[KEEPER_CLIENTS_MAX];
     struct msg_welcome welcome;
     int pair[2];
     char byte;
