@@ -105,7 +105,7 @@ def own_engine():
         yield private(engine)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_docker():
     """For a test that starts an engine of its own kind."""
     return private

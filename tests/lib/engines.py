@@ -273,8 +273,9 @@ def programs():
         pytest.skip(str(why))  # for want of a network
 
 
-def docker(*arguments, disk=None):
-    """A private Docker; a context manager.  disk: the size of all that it can keep, "24m"."""
+def docker(*arguments, disk=None, remap=None):
+    """A private Docker; a context manager.  disk: the size of all that it can keep, "24m".  remap: the first of
+    65536 ids that its containers have instead of the machine's (userns-remap)."""
     group = f"gbengine-{os.getpid()}"
     folder = programs()
 
@@ -284,17 +285,23 @@ def docker(*arguments, disk=None):
         return ["--config-file", str(base / "daemon.json"), "--data-root", str(base / "data"),
                 "--exec-root", str(base / "exec"), "--pidfile", str(base / "pid"),
                 "--host", engine.host, "--cgroup-parent", f"/{group}", "--group", "root",
-                *arguments]
+                *(["--userns-remap", "nobody:nogroup"] if remap else []), *arguments]
 
-    def small(engine):
+    def settle(engine):
         data = engine.base / "data"
-        return f"mkdir {data} && mount -t tmpfs -o size={disk} tmpfs {data} && " if disk else ""
+        lines = f"mkdir {data} && mount -t tmpfs -o size={disk} tmpfs {data} && " if disk else ""
+        if remap:
+            ids = engine.base / "ids"
+            ids.write_text(f"nobody:{remap}:65536\nnogroup:{remap}:65536\n")
+            engine.base.chmod(0o711)
+            lines += f"mount --bind {ids} /etc/subuid && mount --bind {ids} /etc/subgid && "
+        return lines
 
     def environment(engine):
         # containerd writes its stacks there when it was stopped
         return {"TMPDIR": str(engine.base), "PATH": f"{folder}:{os.environ['PATH']}"}
 
-    return _running("docker", str(folder / "dockerd"), command, [group], environment, small)
+    return _running("docker", str(folder / "dockerd"), command, [group], environment, settle)
 
 
 def podman():
