@@ -160,8 +160,8 @@ static int read_objective(const struct given *given, const struct parsed *parsed
                        "'%.60s': one TASK only" GB_REMEDY "put it in quotation marks",
                        parsed->operands[1]);
     if (parsed->n_operands && (given->objective || given->objective_file))
-        return gb_fail(err, -EINVAL, GB_BLAME_CALLER,
-                       "TASK and --objective exclude each other: say it once");
+        return gb_fail(err, -EINVAL, GB_BLAME_CALLER, "TASK and %s exclude each other: say it once",
+                       given->objective ? "--objective" : "--objective_file");
     if (!text && given->objective_file)
         return read_file(given->objective_file, ret, err);
     if (!text)
