@@ -66,6 +66,10 @@ class Place:
             "HOME": str(self.home),
         }
 
+    def apart(self):
+        """The same for tasks, which are none of those that this machine's user has."""
+        return {**self.environment(), "GLOVEBOX_STATE_DIR": str(self.base / "state")}
+
 
 @contextlib.contextmanager
 def fresh():

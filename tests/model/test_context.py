@@ -28,7 +28,7 @@ def say_lines(text):
 
 
 def call(place, *words, **variables):
-    environment = {**place.environment(), "PATH": "/usr/bin:/bin",
+    environment = {**place.apart(), "PATH": "/usr/bin:/bin",
                    "GLOVEBOX_RUNS_DIR": str(place.base / "runs"), **variables}
     return subprocess.run([str(places.binary()), *words], capture_output=True, cwd=place.cwd, env=environment,
                           stdin=subprocess.DEVNULL, timeout=120, check=False)

@@ -35,7 +35,7 @@ def begin_and_hang(visit):
 def run(place, server, *words, code, prices=PRICES, **variables):
     table = place.base / "prices"
     table.write_text(prices or "")
-    environment = {**place.environment(), "PATH": "/usr/bin:/bin", "OPENAI_API_KEY": "k-test",
+    environment = {**place.apart(), "PATH": "/usr/bin:/bin", "OPENAI_API_KEY": "k-test",
                    "OPENAI_BASE_URL": server.url,
                    "GLOVEBOX_RUNS_DIR": str(place.base / "runs"), **variables}
     if prices is not None:
@@ -127,7 +127,7 @@ def test_a_call_that_failed_is_paid_for_when_the_task_goes_on(place):
     with servers.serving(fail_in_the_middle, fail_in_the_middle, say(CONTRACT), say(PROGRAM)) as server:
         run(place, server, "--model", MODEL, "6 times 7", code=125)
         listed = subprocess.run([places.binary(), "runs", "list", "--json"], capture_output=True, cwd=place.cwd,
-                                env={**place.environment(), "PATH": "/usr/bin:/bin"}, check=True)
+                                env={**place.apart(), "PATH": "/usr/bin:/bin"}, check=True)
         task = json.loads(listed.stdout)["runs"][0]["id"]
         run(place, server, "--resume", task, code=125)
         done = run(place, server, "--resume", task, "--record", "all.rec", code=0)
@@ -143,7 +143,7 @@ def test_money_that_failed_calls_took_ends_a_task_that_is_resumed(place):
     with servers.serving(fail_in_the_middle, say(CONTRACT), say(PROGRAM)) as server:
         run(place, server, "--model", MODEL, "--max-cost", "0.005", "6 times 7", code=125)
         listed = subprocess.run([places.binary(), "runs", "list", "--json"], capture_output=True, cwd=place.cwd,
-                                env={**place.environment(), "PATH": "/usr/bin:/bin"}, check=True)
+                                env={**place.apart(), "PATH": "/usr/bin:/bin"}, check=True)
         done = run(place, server, "--resume", json.loads(listed.stdout)["runs"][0]["id"], code=1)
         assert len(server.visits) == 1
     assert (done["used_up"], done["spent"]["calls"]) == ("money", 1)

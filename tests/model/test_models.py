@@ -7,7 +7,7 @@ from lib import place as places
 
 
 def models(place, *words, **more):
-    environment = {**place.environment(), "PATH": "/usr/bin:/bin", **more}
+    environment = {**place.apart(), "PATH": "/usr/bin:/bin", **more}
     done = subprocess.run([places.binary(), "models", "--json", *words], capture_output=True, cwd=place.cwd,
                           env=environment, timeout=120)
     document = json.loads(done.stdout)

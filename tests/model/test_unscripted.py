@@ -31,7 +31,7 @@ GRACE_S = 20  # behind the budget: a box is removed, a folder written
 
 
 def run(place, server, task, *words, seconds):
-    environment = {**place.environment(), "PATH": "/usr/bin:/bin", "LLAMACPP_BASE_URL": server.url,
+    environment = {**place.apart(), "PATH": "/usr/bin:/bin", "LLAMACPP_BASE_URL": server.url,
                    **({"LLAMA_API_KEY": server.key} if server.key else {})}
     command = [str(places.binary()), "run", "--jsonl", "--max-time", str(seconds), "--runs-dir",
                str(place.base / "runs"), *words, task]
@@ -118,11 +118,12 @@ def test_what_the_live_demo_made_is_kept_and_its_place_told(place):
     folder, = runs.iterdir()
     assert "is_palindrome" in (folder / "objective.txt").read_text()
     assert (folder / "transcript.jsonl").stat().st_size > 0
+    assert (runs.parent / "state" / "tasks.db").exists()
 
 
 def test_a_task_that_is_cancelled_while_the_model_writes_can_be_resumed(place, small):
     """130 is the status of that."""
-    environment = {**place.environment(), "PATH": "/usr/bin:/bin", "LLAMACPP_BASE_URL": small.url}
+    environment = {**place.apart(), "PATH": "/usr/bin:/bin", "LLAMACPP_BASE_URL": small.url}
     command = [str(places.binary()), "run", "--jsonl", "--max-time", "60", "--runs-dir",
                str(place.base / "runs"), TASKS[1]]
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
