@@ -177,6 +177,11 @@ int box_attach(const struct box_kept *kept, int fd, struct box **ret, struct box
  * it (-EBUSY).  What net points to must live until box_close(). */
 int box_serve(struct box *box, const struct carry_spec *net, struct gb_err *err);
 
+/* Where this process serves the network of a box: what programs had sent when they ended was taken
+ * from them, and goes on to their servers; as long as these take some of it, until the deadline, or
+ * until cancel_fd (-1: none) is readable. */
+void box_drain(struct box *box, uint64_t deadline_ns, int cancel_fd);
+
 /* Has a keeper destroy its box and waits for that; takes the connection over.  The number of
  * survivors in *ret. */
 int box_unkeep(int fd, uint32_t *ret, struct gb_err *err);

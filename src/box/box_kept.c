@@ -21,6 +21,9 @@
 #define SERVE_MS   10000
 #define REMOVE_MS  15000
 
+/* A server that takes nothing for so long is not waited for. */
+#define DRAIN_MS 1000
+
 const struct box_held *box_held(const struct box *box)
 {
     return box->held.next_seq ? &box->held : NULL;
@@ -72,6 +75,25 @@ int box_serve(struct box *box, const struct carry_spec *net, struct gb_err *err)
     if (r == 0)
         r = link_await(box->link, seq, clock_after_ms(SERVE_MS), &value, &step, err);
     return r == -EBUSY ? gb_fail(err, r, GB_BLAME_CALLER, "the box has a network already") : r;
+}
+
+void box_drain(struct box *box, uint64_t deadline_ns, int cancel_fd)
+{
+    struct pollfd cancel = { .fd = cancel_fd, .events = POLLIN };
+    uint64_t last = UINT64_MAX;
+    uint64_t until_ns = 0;
+    uint64_t moved;
+
+    while (box->carry && carry_is_sending(box->carry, &moved)) {
+        if (moved != last)
+            until_ns = clock_after_ms(DRAIN_MS);
+        last = moved;
+        if (until_ns > deadline_ns)
+            until_ns = deadline_ns;
+        if (clock_poll_ms(until_ns) == 0 || link_pump(box->link, until_ns, &cancel, 1, NULL) < 0 ||
+            cancel.revents)
+            return;
+    }
 }
 
 /* The first frame, with its descriptors, alone: what follows is the link's. */

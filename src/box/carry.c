@@ -563,6 +563,22 @@ int carry_new(struct link *link, const struct carry_spec *spec, struct carry **r
     return 0;
 }
 
+static bool is_sending(const struct conn *conn)
+{
+    if (conn->state == CONN_OPEN)
+        return conn->tie.out || conn->tie.held_len > 0;
+    return conn->state != CONN_FREE && !conn->is_lookup;
+}
+
+bool carry_is_sending(const struct carry *carry, uint64_t *ret_moved)
+{
+    *ret_moved = carry->bytes;
+    for (size_t i = 0; i < carry->used; i++)
+        if (is_sending(&carry->conns[i]))
+            return true;
+    return false;
+}
+
 void carry_free(struct carry *carry)
 {
     if (!carry)
@@ -570,6 +586,8 @@ void carry_free(struct carry *carry)
     for (size_t i = 0; i < CARRY_CONNS_MAX; i++) {
         if (carry->conns[i].state == CONN_OPEN)
             note(&carry->conns[i], NET_YES, 0, true);
+        if (is_sending(&carry->conns[i]))
+            tie_break(&carry->conns[i].tie);
         if (carry->conns[i].state != CONN_FREE)
             conn_clear(&carry->conns[i]);
     }

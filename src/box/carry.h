@@ -75,4 +75,10 @@ struct carry_spec {
 /* Takes the link's questions over. */
 int carry_new(struct link *link, const struct carry_spec *spec, struct carry **ret,
               struct gb_err *err);
+
+/* A server that did not get all that a program had sent it is told so: its connection is reset. */
 void carry_free(struct carry *carry);
+
+/* Is there a connection on which the box may still send, or has sent what its server has not got?
+ * Of a program that has ended only the latter.  *ret_moved: bytes so far, both ways. */
+bool carry_is_sending(const struct carry *carry, uint64_t *ret_moved);

@@ -179,6 +179,14 @@ void tie_close(struct tie *tie)
     *tie = (struct tie){ .fd = -1 };
 }
 
+void tie_break(const struct tie *tie)
+{
+    struct linger now = { .l_onoff = 1, .l_linger = 0 };
+
+    if (tie->fd >= 0)
+        (void)setsockopt(tie->fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+}
+
 struct pollfd tie_wish(const struct tie *tie)
 {
     bool has_room = tie->in && link_channel_room(tie->link, tie->in) > 0;

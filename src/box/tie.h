@@ -48,6 +48,9 @@ int tie_open(struct tie *tie, struct link *link, int fd);
 /* Closes what is open, from any state but zeroed memory that never was one.  Sends nothing. */
 void tie_close(struct tie *tie);
 
+/* The peer is to see its end as no regular one; before tie_close(). */
+void tie_break(const struct tie *tie);
+
 /* What to wait for; fd is -1 for nothing. */
 struct pollfd tie_wish(const struct tie *tie);
 

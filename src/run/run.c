@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "box/audit.h"
 #include "box/box.h"
@@ -370,12 +371,26 @@ static void note_lost(struct run_result *result)
     step->verdict = verdict_of(&step->facts);
 }
 
+/* What a program that ended by itself had sent goes on for as long as it might have run.  Nothing
+ * else is left in its box that could send more. */
+static void drain(const struct execution *x)
+{
+    const struct run_result *result = x->result;
+    const struct run_step *last = &result->steps[result->n_steps - 1];
+    uint64_t most_us = x->request->box->limits.wall_ms * 1000;
+
+    if (last->facts.cause == KILL_CAUSE_NONE && last->wall_us < most_us)
+        box_drain(x->box, clock_after_ms((most_us - last->wall_us) / 1000), x->request->cancel_fd);
+}
+
 static int run_and_close(struct execution *x, struct gb_err *err)
 {
     int r = run_in_box(x, err);
     bool is_settled = box_settle(x->box, NULL) == 0;
     uint32_t survivors;
 
+    if (r == 0)
+        drain(x);
     if (is_settled)
         note_receipt(x);
     if (!is_settled || (r < 0 && link_is_lost(box_link(x->box))))

@@ -193,7 +193,9 @@ def test_what_the_operator_denied_when_a_box_was_made_is_denied_to_all_its_runs(
         assert fetch(name, server.port).stdout == "a page\n"
         for other in ("two.test", "deep.one.test"):
             assert fetch(name, server.port, host_name=other).stdout == ""
-        assert [d[3:] for d in decisions(name) if d[1] != "one.test"] == [(False, "denied by the operator")] * 2
+        # A resolver may ask for a name more than once.
+        assert {d[1:2] + d[3:] for d in decisions(name) if d[1] != "one.test"} == {
+            (other, False, "denied by the operator") for other in ("two.test", "deep.one.test")}
         assert server.seen == 1
     finally:
         kept.call("rm", name)

@@ -5,6 +5,7 @@ All that holds bytes on the way (windows, rings, queues) is full and wraps many 
 against a pattern that tells any two places apart.
 """
 import concurrent.futures
+import threading
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from test_net import run, serve  # noqa: F401  (fixtures)
 from test_ports import ports_of
 
 MIB = 1 << 20
+PIECE = 1 << 18
 MUCH = pace.count(check=24, proof=512) * MIB
 RULES = "one.test,127.0.0.1"
 LONG = ("--timeout", "10m")
@@ -85,6 +87,44 @@ def test_by_rules_of_a_box_that_lives_on(net_box, outside, ways):  # noqa: F811
     done = kept.call("run", name, "--json", "--", "python3", "-c", CLIENT, port, total, reads, "1", outer=700)
     assert done.stdout == right(peer[0]) + "\n", done
     assert host.until(lambda: found == [right(total)], 60), found
+
+
+def test_many_at_once(run, outside):  # noqa: F811
+    port, found = outside(EACH, "slow")
+    done = run(RULES, "python3", "-c", CLIENT, str(port), str(EACH), "slow", str(MANY),
+               options=[*LONG, "--memory", "1g"], outer=700)
+    assert done.document["stdout"] == right(EACH) + "\n", done
+    assert host.until(lambda: found == [right(EACH)] * MANY, 60), found
+
+
+def test_what_a_program_sent_before_it_ended_arrives(run, outside):  # noqa: F811
+    """It does not wait for an answer: what the kernel has taken from it is on its way, and nobody else sends it."""
+    port, found = outside(0, "slow")
+    code = SOURCE + "s = connect('one.test', port, False)\ns.sendall(at(0, total))\n"
+    done = run(RULES, "python3", "-c", code, str(port), str(MUCH), "quick", "1", options=LONG, outer=700)
+    assert done.document["verdict"] == "ok" and done.document["network"]["bytes_sent"] == MUCH, done
+    assert host.until(lambda: found == [right(MUCH)], 60), found
+
+
+def test_a_server_that_takes_no_more_is_not_waited_for_and_sees_no_regular_end(run, serve):  # noqa: F811
+    over, found = threading.Event(), []
+
+    def stuck(s):
+        over.wait(60)
+        try:
+            while s.recv(PIECE):
+                pass
+            found.append("end")
+        except ConnectionResetError:
+            found.append("reset")
+
+    server = serve(stuck)
+    pattern.narrow(server.socket)
+    code = SOURCE + "s = connect('one.test', port, False)\ns.sendall(bytes(total))\n"
+    done = run(RULES, "python3", "-c", code, str(server.port), str(MIB), "quick", "1", options=("--timeout", "50"))
+    over.set()
+    assert done.document["verdict"] == "ok" and done.seconds < pace.within(4), done
+    assert host.until(lambda: found == ["reset"], 60), found
 
 
 # ---- through a port -----------------------------------------------------------------------------
