@@ -71,8 +71,8 @@ void agent_files_list(struct json_writer *w, const char *key, const struct agent
 void agent_files_artifact(struct json_writer *w, const char *key, const struct agent_files *files);
 
 /* A path that a model may name: path_is_below(), at most AGENT_PATH_MAX bytes of UTF-8, without
- * blanks, control bytes, quotes, a backslash or any of : * ? < > |, no part that begins with '-' or
- * is ".git". */
+ * blanks, control bytes, quotes, a backslash or any of : * ? < > |, no part that begins with '-',
+ * and nothing that git obeys (run/touch.h). */
 #define AGENT_PATH_MAX 255
 int agent_path_check(const char *path, struct gb_err *err);
 

@@ -9,11 +9,14 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 
-/* Some file systems know no case. */
+/* Some file systems know no case.  Any directory with HEAD, objects and refs is a repository whose
+ * settings count, whatever its name; without a HEAD it is none. */
 bool touch_is_git(const char *path)
 {
     static const char name[] = ".git";
 
+    if (strcasecmp(path_base(path), "HEAD") == 0)
+        return true;
     for (size_t len; *path; path += len + (path[len] == '/')) {
         len = strcspn(path, "/");
         if (len == strlen(name) && strncasecmp(path, name, len) == 0)

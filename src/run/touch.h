@@ -9,7 +9,8 @@
 
 #include <stdbool.h>
 
-/* Is the path, or does it lie in, something that git obeys? */
+/* Is the path, or does it lie in, something that git obeys: ".git", or the HEAD that makes a
+ * repository of any other directory? */
 bool touch_is_git(const char *path);
 
 /* Who runs what lies at that relative path, "direnv"; NULL: nobody by itself. */

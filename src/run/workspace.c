@@ -276,7 +276,7 @@ static const struct crate_ops keep_ops = {
 static int keep_told(struct keeper *keeper, int r, struct gb_err *err)
 {
     if (keeper->n_git > 1)
-        run_result_add_note(keeper->result, "not copied back: %u more below .git",
+        run_result_add_note(keeper->result, "not copied back: %u more that git would obey",
                             keeper->n_git - 1);
     if (keeper->n_run > NOTES_MAX)
         run_result_add_note(keeper->result, "copied back: %u more that tools run by themselves",

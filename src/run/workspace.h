@@ -2,8 +2,8 @@
 /* run/workspace.h - a directory of the host as the workspace of a box.
  *
  * Copied in before and copied back after, never a live mount: regular files only, under caps, no
- * link followed on either side.  A file that the run removed stays on the host.  Nothing named
- * ".git" or below it comes back, and files that other tools run get a note (run/touch.h).
+ * link followed on either side.  A file that the run removed stays on the host.  Nothing that git
+ * obeys comes back, and files that other tools run get a note (run/touch.h).
  */
 #pragma once
 

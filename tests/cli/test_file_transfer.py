@@ -409,6 +409,19 @@ def test_git_is_not_written_to(place):
     assert plain.returncode == 0 and plain.err.startswith(b"glovebox: not copied back"), plain
 
 
+def test_no_directory_becomes_a_repository(place):
+    """To git one is whatever has HEAD, objects and refs; a prompt that shows a branch runs what its settings name."""
+    folder = make_workspace(place.base / "cwd" / "project")
+    ran = place.base / "ran"
+    result = box.run("mkdir -p sub/objects/info sub/refs/heads; cd sub; echo 'ref: refs/heads/main' >HEAD; echo >objects/info/packs;"
+                     f" echo >refs/heads/.keep; printf '[core]\\nbare=false\\nworktree=.\\nfsmonitor=\"touch {ran}; false\"\\n' >config",
+                     language="sh", workspace=folder)
+    assert result.notes == ["not copied back, because git would obey it: sub/HEAD"], result
+    assert (folder / "sub" / "config").exists() and (folder / "sub" / "objects" / "info" / "packs").exists()
+    seen = subprocess.run(["git", "status"], cwd=folder / "sub", capture_output=True)
+    assert b"not a git repository" in seen.stderr and not ran.exists(), seen
+
+
 def test_what_cannot_be_copied_back_keeps_nothing_else_from_it(place):
     folder = make_workspace(place.base / "cwd" / "project")
     os.symlink("/tmp", folder / "way")

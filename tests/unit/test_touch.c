@@ -12,8 +12,10 @@
 
 static void what_git_obeys(void **state)
 {
-    static const char *const obeyed[] = { ".git", ".git/config", "a/.GIT/hooks/x", "lib/.git" };
-    static const char *const others[] = { "", ".gitignore", "a.git/x", "git", ".git2/x" };
+    static const char *const obeyed[] = { ".git",     ".git/config", "a/.GIT/hooks/x",
+                                          "lib/.git", "HEAD",        "a.git/Head" };
+    static const char *const others[] = { "",        ".gitignore", "a.git/x", "git",
+                                          ".git2/x", "HEAD/x",     "HEAD.py", "AHEAD" };
 
     (void)state;
     for (size_t i = 0; i < N_ELEMENTS(obeyed); i++)

@@ -498,7 +498,7 @@ static void nothing_of_git_comes_back(void **state)
     assert_int_equal(access(in_dir("lib"), F_OK), -1);
     assert_int_equal(result.n_notes, 2);
     assert_non_null(strstr(result.notes[0], ".git/hooks/pre-commit"));
-    assert_non_null(strstr(result.notes[1], "2 more below .git"));
+    assert_non_null(strstr(result.notes[1], "2 more that git would obey"));
     run_result_clear(&result);
 }
 
