@@ -106,19 +106,6 @@ static void remove_filler(struct engine *engine, char id[static CONTAINER_ID_SIZ
     id[0] = '\0';
 }
 
-/* The container that filled it goes on holding it: its id in filler. */
-static int fill(struct engine *engine, const struct box_spec *box, const char *volume, int tree_fd,
-                char filler[static CONTAINER_ID_SIZE], struct gb_err *err)
-{
-    int r = docker_create_filler(engine, box, volume, FILL_DIR, filler, err);
-
-    if (r < 0) {
-        filler[0] = '\0';
-        return r;
-    }
-    return put_tree(engine, filler, tree_fd, err);
-}
-
 /* ---- finding -------------------------------------------------------------------------------- */
 
 /* A volume that somebody removed comes back empty with the next container that names it, and
@@ -156,6 +143,9 @@ static int read_mark(struct engine *engine, const char *mark, char ret[static DO
     return check_layer(engine, volume, err);
 }
 
+/* A prune may remove a volume before anything holds it; so often it is made. */
+#define HOLD_TRIES 16
+
 /* Nobody will name it. */
 static void remove_ours(struct engine *engine, const char *volume)
 {
@@ -164,6 +154,34 @@ static void remove_ours(struct engine *engine, const char *volume)
 
     (void)volume_remove(engine, volume, &ignored);
     (void)engine_swap_cancel(engine, cancel_fd);
+}
+
+/* A new volume and what holds it: the container through which it is filled, and which goes on
+ * holding it; its id in filler. */
+static int hold(struct engine *engine, const struct box_spec *box, const char *volume,
+                const char *const *labels, char filler[static CONTAINER_ID_SIZE],
+                struct gb_err *err)
+{
+    struct gb_err why = { 0 };
+    int r = -ESTALE;
+
+    for (unsigned i = 0; r == -ESTALE && i < HOLD_TRIES; i++) {
+        r = volume_create(engine, volume, labels, &why);
+        if (r < 0)
+            break;
+        r = docker_create_filler(engine, box, volume, FILL_DIR, filler, &why);
+        if (r < 0)
+            filler[0] = '\0';
+        if (r == 0)
+            r = check_layer(engine, volume, &why);
+        if (r < 0) {
+            remove_filler(engine, filler);
+            remove_ours(engine, volume);
+        }
+    }
+    if (r < 0 && err)
+        *err = why;
+    return r;
 }
 
 /* Another one's mark may have been first: then its volume is the one. */
@@ -180,10 +198,9 @@ static int make(struct engine *engine, const struct box_spec *box, const char *m
     if (r < 0)
         return gb_fail(err, r, GB_BLAME_HOST, "no randomness for a name");
     (void)snprintf(volume, sizeof(volume), "%.60s-%s", mark, id);
-    r = volume_create(engine, volume, ours, err);
-    if (r < 0)
-        return r;
-    r = fill(engine, box, volume, tree_fd, filler, err);
+    r = hold(engine, box, volume, ours, filler, err);
+    if (r == 0)
+        r = put_tree(engine, filler, tree_fd, err);
     if (r == 0)
         r = volume_create(engine, mark, labels, err);
     if (r == 0)
