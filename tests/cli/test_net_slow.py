@@ -100,7 +100,7 @@ def test_many_at_once(run, outside):  # noqa: F811
 def test_what_a_program_sent_before_it_ended_arrives(run, outside):  # noqa: F811
     """It does not wait for an answer: what the kernel has taken from it is on its way, and nobody else sends it."""
     port, found = outside(0, "slow")
-    code = SOURCE + "s = connect('one.test', port, False)\ns.sendall(at(0, total))\n"
+    code = SOURCE + "send(connect('one.test', port, False), total)\n"
     done = run(RULES, "python3", "-c", code, str(port), str(MUCH), "quick", "1", options=LONG, outer=700)
     assert done.document["verdict"] == "ok" and done.document["network"]["bytes_sent"] == MUCH, done
     assert host.until(lambda: found == [right(MUCH)], 60), found

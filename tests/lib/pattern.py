@@ -37,7 +37,7 @@ def connect(host, port, is_slow):
     return s
 
 
-def _send(s, total):
+def send(s, total):
     for start in range(0, total, PIECE):
         s.sendall(at(start, min(PIECE, total - start)))
     if total:
@@ -60,7 +60,7 @@ def exchange(s, total, is_slow):
     """Sends so much, reads to the end, and says "N right" or where it was wrong.
 
     Who is slow takes pieces of any size and rests again and again, for so long that all on the way to it is full."""
-    sender = threading.Thread(target=_send, args=(s, total))
+    sender = threading.Thread(target=send, args=(s, total))
     sender.start()
     said = _check(s, is_slow)
     sender.join()
