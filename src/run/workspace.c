@@ -198,11 +198,27 @@ struct keeper {
     struct gb_err first; /* failure */
 };
 
+/* Does it lie in a repository that was there before, or in what a run could make one of: beside a
+ * HEAD?  git obeys what lies there, too. */
+static bool is_beside_head(int base_fd, const char *path)
+{
+    for (const char *end = path; end; end = strchr(end, '/')) {
+        char head[PATH_MAX];
+        struct stat st;
+
+        end += *end == '/';
+        (void)snprintf(head, sizeof(head), "%.*sHEAD", (int)(end - path), path);
+        if (fstatat(base_fd, head, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(st.st_mode))
+            return true;
+    }
+    return false;
+}
+
 static bool is_skipped(struct keeper *keeper, const char *path)
 {
     if (keeper->back->source && strcmp(path, keeper->back->source) == 0)
         return true;
-    if (!touch_is_git(path))
+    if (!touch_is_git(path) && !is_beside_head(keeper->base_fd, path))
         return false;
     if (keeper->n_git++ == 0)
         run_result_add_note(keeper->result, "not copied back, because git would obey it: %s",

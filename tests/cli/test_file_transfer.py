@@ -422,6 +422,18 @@ def test_no_directory_becomes_a_repository(place):
     assert b"not a git repository" in seen.stderr and not ran.exists(), seen
 
 
+def test_a_repository_of_any_name_is_not_written_to(place):
+    folder = make_workspace(place.base / "cwd" / "project")
+    for name in ("HEAD", "config"):  # what else a repository has the program could add
+        write(folder / "sample.git" / name, b"ours\n")
+    result = box.run("cd sample.git; cat HEAD; mkdir hooks; echo evil | tee config hooks/post-update ../fine >/dev/null",
+                     language="sh", workspace=folder)
+    assert (result.verdict, result.stdout, len(result.notes)) == ("ok", "ours\n", 2), result
+    assert result.notes[0].startswith("not copied back, because git would obey it: sample.git/"), result
+    assert (folder / "sample.git" / "config").read_bytes() == b"ours\n"
+    assert not (folder / "sample.git" / "hooks").exists() and (folder / "fine").exists()
+
+
 def test_what_cannot_be_copied_back_keeps_nothing_else_from_it(place):
     folder = make_workspace(place.base / "cwd" / "project")
     os.symlink("/tmp", folder / "way")
