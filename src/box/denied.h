@@ -15,7 +15,8 @@
 struct gb_err;
 
 /* Where later denials come from.  changed(): 1 with the rules (the caller frees; NULL: none) when
- * they may be others than at the last call; 0: as before.  NULL: nobody tells. */
+ * they may be others than at the last call; 0: as before; negative: they cannot be read now, and
+ * the next call tells.  NULL: nobody tells. */
 struct denied_source {
     int (*changed)(void *user, char **ret_rules);
     void *user;

@@ -39,9 +39,10 @@ static int read_again(const struct denials *denials, char **ret_rules)
     };
     cleanup_with(settings_clear) struct settings settings = { 0 };
     struct gb_err ignored = { 0 }; /* every command tells what is wrong with them */
+    int r = settings_load(&settings, &input, &ignored);
 
-    if (settings_load(&settings, &input, &ignored) < 0)
-        return 0;
+    if (r < 0)
+        return r;
     *ret_rules = settings.net_caps.denied ? strdup(settings.net_caps.denied) : NULL;
     return !settings.net_caps.denied || *ret_rules ? 1 : -ENOMEM;
 }
@@ -52,9 +53,14 @@ int denials_changed(void *user, char **ret_rules)
     cleanup_free char *system = dirs_system_config(denials->env);
     cleanup_free char *own = dirs_user_config(denials->env);
     uint64_t now = look_at(look_at(1, system), own);
+    int r;
 
     if (denials->is_without_files || now == denials->seen)
         return 0;
-    denials->seen = now;
-    return read_again(denials, ret_rules);
+    r = read_again(denials, ret_rules);
+    /* Only what has been read is not read again: it may have been for want of a descriptor, of
+     * which the programs of a box can take many. */
+    if (r > 0)
+        denials->seen = now;
+    return r;
 }

@@ -16,5 +16,6 @@ struct denials {
 };
 
 /* For struct denied_source; user is a struct denials.  Two files are looked at, and read when one
- * is not what it was.  The first time they are always read. */
+ * is not what it was.  The first time they are always read, and what cannot be read is tried again
+ * each time. */
 int denials_changed(void *user, char **ret_rules);
