@@ -43,11 +43,19 @@ size_t keeper_n_clients(const struct keeper *k)
     return n;
 }
 
+/* A server with runs is a task with a network of its own; one without is there for others. */
+static bool has_guest(const struct keeper *k)
+{
+    bool is_served = k->server && k->server->n_runs == 0;
+
+    return keeper_n_clients(k) > (is_served ? 1 : 0);
+}
+
 bool keeper_is_cut_off(const struct keeper *k, int parent_fd, const char *name)
 {
     char path[NAME_MAX + sizeof("/" KEEPER_SOCKET)];
 
-    if (keeper_n_clients(k) > (k->server ? 1 : 0))
+    if (has_guest(k))
         return false;
     (void)snprintf(path, sizeof(path), "%s/" KEEPER_SOCKET, name);
     return faccessat(parent_fd, path, F_OK, 0) < 0 && (errno == ENOENT || errno == ENOTDIR);

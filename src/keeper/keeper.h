@@ -167,8 +167,8 @@ size_t keeper_n_clients(const struct keeper *k);
 size_t keeper_n_runs(const struct keeper *k);
 
 /* Is nobody there, and can nobody come any more?  Its socket lies below the directory `name` of
- * parent_fd, which somebody may have removed.  Whoever serves its network does not count: he is
- * there for others.  To be asked every KEEPER_LOOK_MS. */
+ * parent_fd, which somebody may have removed.  Whoever serves its network and has run nothing does
+ * not count: he is there for others.  To be asked every KEEPER_LOOK_MS. */
 bool keeper_is_cut_off(const struct keeper *k, int parent_fd, const char *name);
 
 /* ---- between its files ---------------------------------------------------------------------- */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* unit/test_keeper_net.c - the network of a box behind a keeper: who answers its glove, who may
  * dial, and what becomes of connections when he goes. */
+#include <sys/stat.h>
+
 #include "keeper_world.h"
 
 #define DIAL(n) (DIAL_ASK | (n))
@@ -617,11 +619,65 @@ static void a_server_that_breaks_the_protocol_loses_his_place_and_nothing_else(v
     }
 }
 
+/* ---- who is there --------------------------------------------------------------------------- */
+
+static void a_server_who_runs_nothing_is_there_for_others(void **state)
+{
+    char path[] = "/tmp/glovebox-keeper-XXXXXX";
+    struct peer server;
+    struct peer other;
+    struct world w;
+    int boxes;
+
+    (void)state;
+    assert_non_null(mkdtemp(path));
+    boxes = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(boxes >= 0);
+    server_up(&w, &server);
+    assert_true(keeper_is_cut_off(w.keeper, boxes, "b_gone"));
+    client_greeted(&w, &other);
+    assert_false(keeper_is_cut_off(w.keeper, boxes, "b_gone"));
+    peer_close(&other);
+    assert_int_equal(world_turn(&w), 0);
+    assert_true(keeper_is_cut_off(w.keeper, boxes, "b_gone"));
+    /* A task in a user's box has a network of its own. */
+    (void)started(&w, &server, &(struct msg_run){ .seq = 4, .out = 2, .err = 4 });
+    assert_false(keeper_is_cut_off(w.keeper, boxes, "b_gone"));
+    close(boxes);
+    assert_int_equal(rmdir(path), 0);
+    peer_close(&server);
+    world_down(&w);
+}
+
+static void who_can_be_found_is_not_cut_off(void **state)
+{
+    char path[] = "/tmp/glovebox-keeper-XXXXXX";
+    struct world w;
+    int boxes;
+
+    (void)state;
+    assert_non_null(mkdtemp(path));
+    boxes = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(mkdirat(boxes, "b_here", 0700), 0);
+    assert_int_equal(mknodat(boxes, "b_here/" KEEPER_SOCKET, S_IFREG | 0600, 0), 0);
+    world_up(&w);
+    assert_false(keeper_is_cut_off(w.keeper, boxes, "b_here"));
+    assert_int_equal(unlinkat(boxes, "b_here/" KEEPER_SOCKET, 0), 0);
+    assert_true(keeper_is_cut_off(w.keeper, boxes, "b_here"));
+    assert_int_equal(unlinkat(boxes, "b_here", AT_REMOVEDIR), 0);
+    assert_true(keeper_is_cut_off(w.keeper, boxes, "b_here"));
+    close(boxes);
+    assert_int_equal(rmdir(path), 0);
+    world_down(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_a_server_there_is_no_network),
         cmocka_unit_test(there_is_one_server_at_a_time),
+        cmocka_unit_test(a_server_who_runs_nothing_is_there_for_others),
+        cmocka_unit_test(who_can_be_found_is_not_cut_off),
         cmocka_unit_test(a_look_up_is_answered_once),
         cmocka_unit_test(a_connection_has_numbers_of_its_own_and_ends_both_ways),
         cmocka_unit_test(a_refused_connection_has_no_channels),
