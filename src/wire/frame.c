@@ -38,7 +38,7 @@ void wire_reader_init(struct wire_reader *reader)
 }
 
 /* The bytes move to the front only when a whole frame might not fit behind them, so that a stream
- * of large frames is moved once in two. */
+ * of large frames is seldom moved. */
 uint8_t *wire_reader_room(struct wire_reader *reader, size_t *ret_room)
 {
     if (reader->start == reader->end) {

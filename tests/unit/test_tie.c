@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* unit/test_tie.c - what is held for a peer that does not read: as much as may be, and as long as
  * it must. */
+#include "box/link_parts.h"
 #include "box/tie.h"
 #include "evil_glove.h"
 
@@ -194,6 +195,71 @@ static void more_is_under_way_where_much_is_carried(void **state)
     tied_down(&tied);
 }
 
+/* The peer sends on from there, as much as its socket takes; how much. */
+static size_t peer_sends_from(const struct tied *tied, size_t at, size_t end)
+{
+    static uint8_t bytes[WIRE_CREDIT_START];
+    ssize_t n;
+
+    for (size_t i = at; i < end; i++)
+        bytes[i - at] = (uint8_t)(i % 251);
+    n = send(tied->peer, bytes, end - at, MSG_DONTWAIT);
+    return n > 0 ? (size_t)n : 0;
+}
+
+/* The glove takes part of what has come, as it should be from there on; how much of the stream. */
+static size_t glove_takes_from(const struct tied *tied, struct wire_reader *reader, size_t at)
+{
+    const uint8_t *payload;
+    struct wire_head head;
+    size_t taken = 0;
+    size_t room;
+    uint8_t *to = wire_reader_room(reader, &room);
+    ssize_t n = recv(tied->evil.fd, to, room < PIECE ? room : PIECE, MSG_DONTWAIT);
+
+    wire_reader_fed(reader, n > 0 ? (size_t)n : 0);
+    while (wire_reader_next(reader, &head, &payload) > 0) {
+        assert_int_equal(head.type, MSG_DATA);
+        assert_int_equal(head.channel, tied->tie.in);
+        for (size_t i = 0; i < head.size; i++)
+            assert_int_equal(payload[i], (at + taken + i) % 251);
+        taken += head.size;
+    }
+    return taken;
+}
+
+/* The link's socket takes less than all of it, which is queued behind. */
+static void several_frames_at_once_come_whole_and_in_their_order(void **state)
+{
+    static struct wire_reader reader;
+    const size_t all = WIRE_CREDIT_START;
+    size_t sent = 0;
+    size_t taken = 0;
+    uint64_t most = 0;
+    int small = (int)PIECE;
+    struct tied tied;
+
+    (void)state;
+    tied_up(&tied, 0);
+    assert_int_equal(setsockopt(tied.evil.link->fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof(small)),
+                     0);
+    wire_reader_init(&reader);
+    while (sent < all) {
+        uint64_t before = tied.tie.bytes_received;
+
+        sent += peer_sends_from(&tied, sent, all);
+        assert_int_equal(tie_serve(&tied.tie, POLLIN), 0);
+        most = tied.tie.bytes_received - before > most ? tied.tie.bytes_received - before : most;
+    }
+    assert_true(most > WIRE_PAYLOAD_MAX);
+    for (size_t i = 0; taken < all && i < 2 * all / PIECE; i++) {
+        taken += glove_takes_from(&tied, &reader, taken);
+        assert_true(evil_pump(&tied.evil) >= 0);
+    }
+    assert_int_equal(taken, all);
+    tied_down(&tied);
+}
+
 /* Eight at a time: a thousand that carry much hold what a thousand others do, and 6 MiB more. */
 static void few_windows_are_wide_at_a_time(void **state)
 {
@@ -226,6 +292,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_held_goes_on_and_its_memory_is_given_back),
         cmocka_unit_test(a_slow_peer_gets_every_byte_in_its_place),
+        cmocka_unit_test(several_frames_at_once_come_whole_and_in_their_order),
         cmocka_unit_test(a_connection_over_the_bound_of_all_is_cut_off),
         cmocka_unit_test(more_is_under_way_where_much_is_carried),
         cmocka_unit_test(few_windows_are_wide_at_a_time),
