@@ -151,15 +151,14 @@ static int give_packages(const struct settings *settings, const struct box_wish 
 static int take_up(const struct settings *settings, const struct box_wish *wish, const char *id,
                    struct kept *ret, struct gb_err *err)
 {
-    struct kept left = { 0 };
     uint32_t survivors;
     int r = kept_find(settings->state_dir, id, ret, err);
 
     if (r == 0 && wish->packages)
         r = give_packages(settings, wish, ret, err);
     if (r < 0) {
-        memcpy(left.id, id, ID_SIZE);
-        (void)kept_remove(settings->state_dir, &left, &survivors, NULL);
+        memcpy(ret->id, id, ID_SIZE); /* also where its record could not be read */
+        (void)kept_remove(settings->state_dir, ret, &survivors, NULL);
     }
     return r;
 }
