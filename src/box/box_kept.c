@@ -82,12 +82,12 @@ void box_drain(struct box *box, uint64_t deadline_ns, int cancel_fd)
     struct pollfd cancel = { .fd = cancel_fd, .events = POLLIN };
     uint64_t last = UINT64_MAX;
     uint64_t until_ns = 0;
-    uint64_t moved;
+    uint64_t sent;
 
-    while (box->carry && carry_is_sending(box->carry, &moved)) {
-        if (moved != last)
+    while (box->carry && carry_is_sending(box->carry, &sent)) {
+        if (sent != last)
             until_ns = clock_after_ms(DRAIN_MS);
-        last = moved;
+        last = sent;
         if (until_ns > deadline_ns)
             until_ns = deadline_ns;
         if (clock_poll_ms(until_ns) == 0 || link_pump(box->link, until_ns, &cancel, 1, NULL) < 0 ||

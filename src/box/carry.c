@@ -570,13 +570,16 @@ static bool is_sending(const struct conn *conn)
     return conn->state != CONN_FREE && !conn->is_lookup;
 }
 
-bool carry_is_sending(const struct carry *carry, uint64_t *ret_moved)
+bool carry_is_sending(const struct carry *carry, uint64_t *ret_sent)
 {
-    *ret_moved = carry->bytes;
-    for (size_t i = 0; i < carry->used; i++)
-        if (is_sending(&carry->conns[i]))
-            return true;
-    return false;
+    bool is_any = false;
+
+    *ret_sent = 0;
+    for (size_t i = 0; i < carry->used; i++) {
+        *ret_sent += carry->conns[i].tie.bytes_sent;
+        is_any = is_any || is_sending(&carry->conns[i]);
+    }
+    return is_any;
 }
 
 void carry_free(struct carry *carry)

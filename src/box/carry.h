@@ -80,5 +80,6 @@ int carry_new(struct link *link, const struct carry_spec *spec, struct carry **r
 void carry_free(struct carry *carry);
 
 /* Is there a connection on which the box may still send, or has sent what its server has not got?
- * Of a program that has ended only the latter.  *ret_moved: bytes so far, both ways. */
-bool carry_is_sending(const struct carry *carry, uint64_t *ret_moved);
+ * Of a program that has ended only the latter.  *ret_sent: another number when servers have taken
+ * some; what they send themselves does not count. */
+bool carry_is_sending(const struct carry *carry, uint64_t *ret_sent);

@@ -77,9 +77,64 @@ static void a_box_leaves_half_of_the_descriptors_to_the_program_around_it(void *
     close(server);
 }
 
+/* Pumps until the glove has a frame of that type; where a TOLD has the channel out of the box. */
+static uint32_t await_frame(struct evil *evil, uint8_t type)
+{
+    static uint8_t payload[WIRE_PAYLOAD_MAX];
+    struct pollfd in = { .fd = evil->fd, .events = POLLIN };
+    struct wire_head head;
+
+    while (poll(&in, 1, 0) == 0)
+        assert_true(link_pump(evil->link, clock_after_ms(100), NULL, 0, &evil->err) >= 0);
+    assert_int_equal(evil_read(evil, &head, payload), type);
+    return type == MSG_TOLD ? wire_get_u32(payload + 12) : 0;
+}
+
+static void a_server_that_only_talks_takes_nothing(void **state)
+{
+    struct net_policy policy;
+    struct carry_spec spec = { .policy = &policy };
+    struct carry *carry;
+    struct evil evil;
+    uint64_t before;
+    uint64_t sent;
+    uint32_t out;
+    uint16_t port;
+    char rule[32];
+    int listener = listen_at(&port, rule);
+    int server;
+
+    (void)state;
+    evil_up(&evil);
+    evil_greet(&evil);
+    assert_int_equal(net_policy_parse(rule, &policy, &evil.err), 0);
+    assert_int_equal(carry_new(evil.link, &spec, &carry, &evil.err), 0);
+    assert_false(carry_is_sending(carry, &before));
+    evil_msg(
+        &evil, MSG_CONNECT,
+        &(struct msg_connect){ .ask = 1, .address = INADDR_LOOPBACK, .port = port, .name = "" });
+    out = await_frame(&evil, MSG_TOLD);
+    server = accept(listener, NULL, NULL);
+    assert_true(carry_is_sending(carry, &before));
+    assert_int_equal(send(server, "go on\n", 6, 0), 6);
+    (void)await_frame(&evil, MSG_DATA);
+    assert_true(carry_is_sending(carry, &sent));
+    assert_int_equal(sent, before);
+    evil_data(&evil, out, "well\n", 5, false);
+    assert_true(evil_pump(&evil) >= 0);
+    assert_true(carry_is_sending(carry, &sent));
+    assert_int_equal(sent, before + 5);
+    carry_free(carry);
+    net_policy_clear(&policy);
+    evil_down(&evil);
+    close(server);
+    close(listener);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_server_that_only_talks_takes_nothing),
         cmocka_unit_test(a_box_leaves_half_of_the_descriptors_to_the_program_around_it),
     };
 
