@@ -174,7 +174,8 @@ static int prune(struct tool_call *call, void *bound, struct gb_err *err)
 
     if (r == 0)
         r = image_ours_prune(engine, &order, &pruned, err);
-    if (r == 0 && pruned.reclaimed)
+    /* Engines with containerd's store always find a few bytes. */
+    if (r == 0 && (double)pruned.reclaimed >= MB / 100)
         json_put_double(call->answer, "space_reclaimed_mb", (double)pruned.reclaimed / MB, 2);
     images_removed_clear(&pruned.removed);
     return r;

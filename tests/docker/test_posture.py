@@ -69,6 +69,7 @@ def body_of(inspected):
         assert mount["Source"].startswith("glovebox-glove-")
         mount["Source"] = "glovebox-glove"
     body["RestartPolicy"]["Name"] = body["RestartPolicy"]["Name"] or "no"  # older ones say nothing
+    body["PortBindings"] = body["PortBindings"] or None  # newer ones say that there are none
     body["User"], body["Env"], body["Cmd"] = config["User"], config["Env"], config["Cmd"]
     body["Healthcheck"], body["NetworkDisabled"] = config["Healthcheck"], config["NetworkDisabled"]
     body["labels"] = sorted(config["Labels"])

@@ -108,6 +108,8 @@ static void test_sentences_tell_failures_apart(void **state)
         { "Get \"http://127.0.0.1:1/v2/\": dial tcp 127.0.0.1:1: connect: connection refused",
           -EHOSTUNREACH, GB_BLAME_HOST },
         { "unauthorized: authentication required", -EACCES, GB_BLAME_CALLER },
+        { "unknown: failed to resolve reference: unexpected status: 401 Unauthorized", -EACCES,
+          GB_BLAME_CALLER },
     };
 
     (void)state;
