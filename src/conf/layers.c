@@ -162,12 +162,28 @@ static int fail_unknown(struct layers *layers, const char *name)
                    meant ? ", did you mean '" : "", meant ? meant : "", meant ? "'?" : "");
 }
 
-/* The entry's value as one text: a list of paths with colons, of anything else with commas. */
+/* Each item is a value by itself: what is wrong is told of the one with which it is. */
+static int items_text(struct layers *layers, const struct key *key, char *const *items,
+                      struct buf *ret)
+{
+    for (size_t i = 0; items[i]; i++) {
+        struct value item = { 0 };
+        int r = value_parse(key->kind, items[i], layers->home, &item, layers->err);
+
+        value_clear(&item);
+        if (r < 0)
+            return r;
+        if (i)
+            buf_putc(ret, value_separator(key->kind));
+        buf_puts(ret, items[i]);
+    }
+    return buf_error(ret);
+}
+
+/* The entry's value as one text. */
 static int entry_text(struct layers *layers, const struct key *key, const struct yaml_entry *entry,
                       struct buf *ret)
 {
-    bool may_be_list = value_is_list(key->kind) || key->kind == VALUE_WALLS;
-    char separator = key->kind == VALUE_PATHS ? ':' : ',';
     char allowed[KEY_ALLOWED_MAX];
 
     if (entry->is_empty)
@@ -175,15 +191,10 @@ static int entry_text(struct layers *layers, const struct key *key, const struct
                        key_allowed(key, allowed));
     if (entry->text)
         return buf_puts(ret, entry->text);
-    if (!may_be_list)
+    if (!value_separator(key->kind))
         return gb_fail(layers->err, -EINVAL, GB_BLAME_CALLER, "takes no list: allowed is %s",
                        key_allowed(key, allowed));
-    for (size_t i = 0; entry->items[i]; i++) {
-        if (i)
-            buf_putc(ret, separator);
-        buf_puts(ret, entry->items[i]);
-    }
-    return buf_error(ret);
+    return items_text(layers, key, entry->items, ret);
 }
 
 static int alias_text(struct layers *layers, const struct alias *alias, struct buf *text)

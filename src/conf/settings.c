@@ -199,9 +199,10 @@ static struct limits installing_limits(const struct setting *set)
     return limits_or(said, limits_default());
 }
 
-static const char *denied_of(const struct setting *set)
+/* NULL: none. */
+static const char *rules_of(const struct setting *set, enum key_id key)
 {
-    const char *rules = set[KEY_NET_DENY].value.text;
+    const char *rules = set[key].value.text;
 
     return rules && strcmp(rules, "none") != 0 ? rules : NULL;
 }
@@ -216,7 +217,7 @@ int settings_finish(struct settings *settings, struct gb_err *err)
     settings->net_caps.connections = set[KEY_NET_CONNECTIONS].value.number;
     settings->net_caps.bytes = set[KEY_NET_BYTES].value.number;
     settings->net_caps.names = set[KEY_NET_NAMES].value.number;
-    settings->net_caps.denied = denied_of(set);
+    settings->net_caps.denied = rules_of(set, KEY_NET_DENY);
     settings->allow_missing = (wall_set)set[KEY_ALLOW_MISSING].value.number & ~require;
     settings->must_hold = WALLS_ALL & ~settings->allow_missing;
     settings->toolchains = (const char *const *)set[KEY_TOOLCHAINS].value.items;
@@ -227,7 +228,7 @@ int settings_finish(struct settings *settings, struct gb_err *err)
     settings->state_dir = set[KEY_STATE_DIR].value.text;
     settings->cache_dir = set[KEY_CACHE_DIR].value.text;
     settings->cache_max = set[KEY_PACKAGES_CACHE].value.number;
-    settings->package_hosts = set[KEY_PACKAGES_HOSTS].value.text;
+    settings->package_hosts = rules_of(set, KEY_PACKAGES_HOSTS);
     settings->color = (enum color_mode)set[KEY_COLOR].value.number;
     for (size_t i = 0; i < N_ELEMENTS(task_fields); i++)
         memcpy((char *)&settings->task + task_fields[i].offset,

@@ -25,6 +25,7 @@ struct kind {
     const char *example;                       /* "" or ", such as …" */
     int (*parse)(const struct value_parse *p); /* -EINVAL, -ERANGE, or another code with err set */
     int (*format)(const struct value *value, struct buf *ret);
+    char separator; /* value_separator() */
 };
 
 struct word {
@@ -279,7 +280,8 @@ static const struct kind kinds[N_VALUE_KINDS] = {
     [VALUE_UID] = { "user id", "a user id from 65536 to 4294836224", "", parse_uid, format_number },
     [VALUE_TOKENS] = { "tokens", "a whole number from 1024 to 100000000", ", such as 32768",
                        parse_tokens, format_number },
-    [VALUE_WALLS] = { "walls", "all, none, or names with commas", "", parse_walls, format_walls },
+    [VALUE_WALLS] = { "walls", "all, none, or names with commas", "", parse_walls, format_walls,
+                      ',' },
     [VALUE_BACKEND] = { "backend", "native, docker or disabled", "", parse_backend,
                         format_backend },
     [VALUE_COLOR] = { "when", "auto, always or never", "", parse_color, format_color },
@@ -287,9 +289,9 @@ static const struct kind kinds[N_VALUE_KINDS] = {
     [VALUE_PATH] = { "path", "an absolute path without '.' and '..'", "", value_parse_path,
                      value_format_text },
     [VALUE_PATHS] = { "list of paths", "absolute paths without '.' and '..'", "", value_parse_paths,
-                      value_format_paths },
+                      value_format_paths, ':' },
     [VALUE_IMAGES] = { "list of images", "names of images with commas, or registry/path/*", "",
-                       value_parse_images, value_format_images },
+                       value_parse_images, value_format_images, ',' },
     [VALUE_FOLDER] = { "path", "a path without '.' and '..'", "", value_parse_folder,
                        value_format_text },
     [VALUE_DOLLARS] = { "dollars", "a number above 0", ", such as 5 or 0.5", parse_dollars,
@@ -303,7 +305,7 @@ static const struct kind kinds[N_VALUE_KINDS] = {
                     value_parse_url, value_format_text },
     [VALUE_RULES] = { "rules", "names and addresses with commas, or full",
                       ", such as example.org,*.example.org:443,10.1.0.0/16", value_parse_rules,
-                      value_format_text },
+                      value_format_text, ',' },
 };
 
 void value_clear(struct value *value)
@@ -348,6 +350,11 @@ int value_format(enum value_kind kind, const struct value *value, struct buf *re
 bool value_is_list(enum value_kind kind)
 {
     return kind == VALUE_PATHS || kind == VALUE_IMAGES;
+}
+
+char value_separator(enum value_kind kind)
+{
+    return kinds[kind].separator;
 }
 
 const char *value_kind_name(enum value_kind kind)

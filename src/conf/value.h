@@ -93,6 +93,9 @@ int value_format(enum value_kind kind, const struct value *value, struct buf *re
 
 bool value_is_list(enum value_kind kind);
 
+/* What stands between the parts of a value that a file may write as a list, too; 0: it may not. */
+char value_separator(enum value_kind kind);
+
 /* "size", "time", …; what may be written; and ", such as 512m", or "". */
 const char *value_kind_name(enum value_kind kind);
 const char *value_kind_allowed(enum value_kind kind);

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/err.h"
 #include "base/path.h"
 #include "egress/policy.h"
 
@@ -33,8 +34,11 @@ int value_parse_text(const struct value_parse *p)
 
 int value_parse_rules(const struct value_parse *p)
 {
-    int r = strlen(p->text) > TEXT_MAX ? -EINVAL : net_policy_check(p->text, NULL);
+    int r = strlen(p->text) > TEXT_MAX ? -E2BIG : net_policy_check(p->text, NULL);
 
+    if (r == -E2BIG)
+        return gb_fail(p->err, r, GB_BLAME_CALLER, "more than %d rules, or %d bytes of them",
+                       NET_RULES_MAX, TEXT_MAX);
     return r < 0 ? r : value_parse_text(p);
 }
 

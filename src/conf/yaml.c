@@ -44,6 +44,13 @@ static int fail(const struct reader *r, const yaml_event_t *event, const char *w
                    event->start_mark.line + 1, what);
 }
 
+/* What is wrong with the list that is open. */
+static int fail_list(const struct reader *r, const yaml_event_t *event, const char *what)
+{
+    return gb_fail(r->err, -EINVAL, GB_BLAME_CALLER, "%s:%zu: %.40s: %s", r->path,
+                   event->start_mark.line + 1, r->key.data, what);
+}
+
 static struct frame *top(struct reader *r)
 {
     return r->depth ? &r->frames[r->depth - 1] : NULL;
@@ -154,7 +161,9 @@ static int take_item(struct reader *r, const yaml_event_t *event)
     while (entry->items[n])
         n++;
     if (n == YAML_ENTRIES_MAX)
-        return fail(r, event, "a list of more than 1024 items");
+        return fail_list(r, event, "a list of more than 1024 items");
+    if (is_null(event))
+        return fail_list(r, event, "a list with an item that is empty");
     return add_item(r, entry, (const char *)event->data.scalar.value);
 }
 
@@ -217,7 +226,7 @@ static int on_start(struct reader *r, const yaml_event_t *event, bool is_list)
                 : event->data.mapping_start.anchor || event->data.mapping_start.tag)
         return fail(r, event, "anchors and tags are not read here");
     if (frame && frame->is_list)
-        return fail(r, event, "a list may hold only plain values");
+        return fail_list(r, event, "a list may hold only plain values");
     if (r->depth == YAML_DEPTH_MAX)
         return fail(r, event, "nested deeper than 16 levels");
     res = is_list ? open_list(r, event) : 0;

@@ -173,6 +173,39 @@ def test_images_that_a_build_may_begin_with_are_names_or_all_below_one(place):
                 "names of images")
 
 
+def test_rules_are_a_text_with_commas_or_a_list(place):
+    file = place.home / ".config/glovebox/config.yaml"
+    for key in ("net.deny", "packages.hosts"):
+        section, name = key.split(".")
+        for said in ("a.org,*.b.org:443", "[a.org, '*.b.org:443']", "\n  - a.org\n  - '*.b.org:443'"):
+            put(file, f"{section}:\n  {name}: {said}\n")
+            assert settings(place)[key]["value"] == "a.org,*.b.org:443", said
+        put(file, f"{section}:\n  {name}: [a.org]\n")
+        assert settings(place)[key]["origin"].endswith("config.yaml:2")
+        put(file, f"{section}:\n  {name}: []\n")
+        assert settings(place)[key]["value"] is None
+
+
+@pytest.mark.parametrize("text,part", [
+    ("net:\n  deny: [a.org, 'not a name']\n", ":2: net.deny: 'not a name' cannot be used: allowed is names and addresses"),
+    ("net:\n  deny: [a.org, '']\n", ":2: net.deny: '' cannot be used"),
+    ("net:\n  deny:\n    - a.org\n    -\n", "net.deny: a list with an item that is empty"),
+    ("net:\n  deny: [a.org, 7]\n", ":2: net.deny: '7' cannot be used"),
+    ("net:\n  deny:\n    - a.org: 443\n", ":3: net.deny: a list may hold only plain values"),
+    ("net:\n  deny: [[a.org]]\n", ":2: net.deny: a list may hold only plain values"),
+    ("net:\n  deny: {a.org: 443}\n", "unknown key 'net.deny.a.org'"),
+    ("net:\n  deny: [" + "a.b, " * 300 + "]\n", ":2: net.deny: more than 256 rules"),
+    ("packages:\n  hosts: [a..b]\n", ":2: packages.hosts: 'a..b' cannot be used"),
+    ("docker:\n  bases: [null]\n", ":2: docker.bases: a list with an item that is empty"),
+    ("host:\n  toolchains: [/opt/go, '']\n", ":2: host.toolchains: '' cannot be used"),
+    ("require: ['']\n", ":1: require: no wall is named ''"),
+    ("image: [python]\n", ":1: image: takes no list"),
+])
+def test_what_is_wrong_with_a_list_is_told_with_key_and_line(place, text, part):
+    put(place.home / ".config/glovebox/config.yaml", text)
+    refused(call(place, "config", "show"), part)
+
+
 def test_a_runtime_is_the_engines(place):
     put(place.cwd / "a.py", "print(1)\n")
     refused(call(place, "exec", "--runtime", "runsc", "a.py"),

@@ -293,6 +293,16 @@ def test_a_port_that_is_denied_is_no_other(run, serve):
     assert done.document["stdout"] == "a page\n", done
 
 
+def test_denials_can_be_a_list_in_a_file(run, serve, tmp_path):
+    server = serve(page)
+    (tmp_path / "glovebox").mkdir()
+    (tmp_path / "glovebox/config.yaml").write_text('net:\n  deny:\n    - elsewhere.org\n    - "*.test"\n')
+    done = run("full,127.0.0.1", "curl", "-sS", "-m", "10", f"http://one.test:{server.port}/",
+               host_env={"XDG_CONFIG_HOME": str(tmp_path)})
+    assert done.document["stdout"] == "" and server.seen == 0, done
+    assert decisions(done)[-1][2:] == (False, DENIED), decisions(done)
+
+
 @pytest.mark.parametrize("deny", ["not a name", "a,,b", "127.1", "x:99999"])
 def test_denials_that_make_no_sense_run_nothing(run, deny):
     done = run("full", "true", host_env={"GLOVEBOX_NET_DENY": deny})
