@@ -183,71 +183,112 @@ int docker_create_filler(struct engine *engine, const struct box_spec *spec, con
     return container_create(engine, &body, ret_id, NULL, err);
 }
 
+/* What is the same of every box. */
+static const struct container_spec template = {
+    .workdir = "/",
+    .user = "0:0",
+    .hostname = BOX_HOSTNAME,
+    .has_stdin = true,
+    .is_unchecked = true,
+    .ipc_mode = "private",
+    .cgroupns_mode = "private",
+    .log_driver = "none",
+    .shm_bytes = SHM_BYTES,
+    .oom_score_adj = 500,
+    .is_first = true,
+    .is_read_only = true,
+    .is_auto_removed = true,
+    .cap_drop = dropped,
+    .masked = docker_masks,
+};
+
+/* What a container's words point to while it is made. */
+struct body {
+    struct container_port ports[PORTS_MAX + 1];
+    struct docker_marks marks;
+    char program[sizeof(DOCKER_GLOVE_DIR) + sizeof(((struct docker_glove *)NULL)->file)];
+    char cpus[LIMITS_CPUS_SIZE];
+    const char *entrypoint[4];
+    struct container_mount mounts[MOUNTS_MAX + 1];
+    char etc[N_DOCKER_ETC][PATH_MAX];
+    const char *tmpfs[2 * DOCKER_PLACES_MAX + 1];
+};
+
+/* Of a body that is zeroed, all but its mounts. */
+static int fill_body(struct body *body, const struct box_spec *spec,
+                     const struct docker_parts *parts, const struct docker_places *places,
+                     struct gb_err *err)
+{
+    int r = fill_ports(body->ports, spec, err);
+
+    if (r < 0)
+        return r;
+    (void)snprintf(body->program, sizeof(body->program), DOCKER_GLOVE_DIR "/%s", parts->glove.file);
+    limits_cpus(&spec->limits, body->cpus);
+    body->entrypoint[0] = body->program;
+    body->entrypoint[1] = "-";
+    body->entrypoint[2] = body->cpus;
+    docker_marks_init(spec, &body->marks);
+    fill_tmpfs(body->tmpfs, places);
+    return 0;
+}
+
+static void add_limits(struct container_spec *container, const struct limits *limits)
+{
+    container->memory_bytes = limits->memory_bytes + GLOVE_MEMORY;
+    container->memory_swap_bytes = limits->memory_bytes + GLOVE_MEMORY;
+    container->nano_cpus = limits->cpu_milli * 1000000;
+    container->pids = limits->pids + GLOVE_PIDS;
+}
+
+static void add_network(struct container_spec *container, const struct engine *engine,
+                        const struct box_spec *spec, const struct body *body)
+{
+    container->is_offline = docker_is_offline(engine, spec);
+    container->network_mode = spec->has_network ? BRIDGE : "none";
+    container->ports = spec->has_network ? body->ports : NULL;
+    container->cap_add = spec->net ? added_rules : added;
+    if (spec->net && !container->is_offline) {
+        container->name_servers = name_servers;
+        container->name_search = nowhere;
+    }
+}
+
+static void add_parts(struct container_spec *container, const struct engine *engine,
+                      const struct box_spec *spec, const struct docker_parts *parts,
+                      const struct body *body)
+{
+    container->image = spec->image_id ? spec->image_id : spec->image;
+    container->platform = spec->engine->platform;
+    container->runtime = spec->engine->runtime;
+    container->entrypoint = body->entrypoint;
+    container->labels = body->marks.labels;
+    container->security_opts = parts->profile.options;
+    container->tmpfs = body->tmpfs;
+    container->mounts = body->mounts;
+    container->ulimits = engine_is_podman(engine) ? ulimits_podman : ulimits;
+}
+
 int docker_create(struct engine *engine, const struct box_spec *spec,
                   const struct docker_parts *parts, const struct docker_layers *layers,
                   const struct docker_places *places, char *ret_id, wall_set *ret_missing,
                   struct gb_err *err)
 {
-    const struct limits *limits = &spec->limits;
-    const bool is_offline = docker_is_offline(engine, spec);
-    struct container_port ports[PORTS_MAX + 1] = { 0 };
-    struct docker_marks marks;
+    struct container_spec container = template;
     char warnings[CONTAINER_WARNINGS_SIZE] = "";
-    char program[sizeof(DOCKER_GLOVE_DIR) + sizeof(parts->glove.file)];
-    char cpus[LIMITS_CPUS_SIZE];
-    const char *const entrypoint[] = { program, "-", cpus, NULL };
-    struct container_mount mounts[MOUNTS_MAX + 1] = { 0 };
-    char etc[N_DOCKER_ETC][PATH_MAX];
-    const char *tmpfs[2 * DOCKER_PLACES_MAX + 1] = { NULL };
-    struct container_spec body = {
-        .image = spec->image_id ? spec->image_id : spec->image,
-        .platform = spec->engine->platform,
-        .entrypoint = entrypoint,
-        .labels = marks.labels,
-        .workdir = "/",
-        .user = "0:0",
-        .hostname = BOX_HOSTNAME,
-        .has_stdin = true,
-        .is_unchecked = true,
-        .is_offline = is_offline,
-        .network_mode = spec->has_network ? BRIDGE : "none",
-        .runtime = spec->engine->runtime,
-        .ipc_mode = "private",
-        .cgroupns_mode = "private",
-        .log_driver = "none",
-        .memory_bytes = limits->memory_bytes + GLOVE_MEMORY,
-        .memory_swap_bytes = limits->memory_bytes + GLOVE_MEMORY,
-        .nano_cpus = limits->cpu_milli * 1000000,
-        .pids = limits->pids + GLOVE_PIDS,
-        .shm_bytes = SHM_BYTES,
-        .oom_score_adj = 500,
-        .is_first = true,
-        .is_read_only = true,
-        .is_auto_removed = true,
-        .cap_drop = dropped,
-        .cap_add = spec->net ? added_rules : added,
-        .security_opts = parts->profile.options,
-        .name_servers = spec->net && !is_offline ? name_servers : NULL,
-        .name_search = spec->net && !is_offline ? nowhere : NULL,
-        .masked = docker_masks,
-        .tmpfs = tmpfs,
-        .mounts = mounts,
-        .ulimits = engine_is_podman(engine) ? ulimits_podman : ulimits,
-        .ports = spec->has_network ? ports : NULL,
-    };
+    struct body body = { 0 };
     size_t n_mounts;
-    int r = fill_ports(ports, spec, err);
+    int r = fill_body(&body, spec, parts, places, err);
 
     if (r < 0)
         return r;
-    (void)snprintf(program, sizeof(program), DOCKER_GLOVE_DIR "/%s", parts->glove.file);
-    docker_marks_init(spec, &marks);
-    limits_cpus(limits, cpus);
-    n_mounts = fill_mounts(mounts, spec, parts, layers, places);
-    if (is_offline)
-        add_etc(mounts + n_mounts, spec, &parts->glove, etc);
-    fill_tmpfs(tmpfs, places);
-    r = container_create(engine, &body, ret_id, warnings, err);
+    n_mounts = fill_mounts(body.mounts, spec, parts, layers, places);
+    if (docker_is_offline(engine, spec))
+        add_etc(body.mounts + n_mounts, spec, &parts->glove, body.etc);
+    add_parts(&container, engine, spec, parts, &body);
+    add_limits(&container, &spec->limits);
+    add_network(&container, engine, spec, &body);
+    r = container_create(engine, &container, ret_id, warnings, err);
     *ret_missing = docker_missing_of(warnings);
     return r;
 }
