@@ -275,39 +275,47 @@ def started(words, env):
         process.communicate()
 
 
-def test_what_was_begun_for_packages_is_removed_also_after_a_Ctrl_C(run, index, docker, layers, meddled):
-    """It comes while their files are on the way to the engine."""
+def holding():
+    """What a Script says to a request that is never answered, and the event of its coming."""
+    has_come = threading.Event()
+
+    def hold():
+        has_come.set()
+        return HOLD
+    return hold, has_come
+
+
+@pytest.fixture
+def filling(run, meddled):
+    """filling(): a command that installs, while the files are on their way to the engine and do not arrive."""
+    @contextlib.contextmanager
+    def begin():
+        hold, is_filling = holding()
+        with meddled(Script((rb"PUT \S*/containers/\w+/archive", hold, 1))) as env:
+            with started(*run.words("import alpha", "alpha", env=env)) as process:
+                assert is_filling.wait(60)
+                yield process
+    return begin
+
+
+def test_what_was_begun_for_packages_is_removed_also_after_a_Ctrl_C(run, index, docker, layers, filling):
     index.add("alpha")
     assert run("import alpha", "alpha").returncode == 0
     assert host.until(docker.is_clean, within=20)
     for name in layers():
         docker.engine.ask("DELETE", f"/volumes/{name}")
-    is_filling = threading.Event()
-
-    def hold():
-        is_filling.set()
-        return HOLD
-    with meddled(Script((rb"PUT \S*/containers/\w+/archive", hold, 1))) as env:
-        with started(*run.words("import alpha", "alpha", env=env)) as process:
-            assert is_filling.wait(60)
-            process.send_signal(signal.SIGINT)
-            process.communicate(timeout=60)
-            assert process.returncode == 130, process.returncode
+    with filling() as process:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        assert process.returncode == 130, process.returncode
         assert docker.containers() == [] and not layers(), "removed before the command ended"
 
 
-def test_L05_a_command_that_is_killed_at_any_moment_of_an_installation_leaves_nothing_half(run, index, docker, layers, meddled):
+def test_L05_a_command_that_is_killed_at_any_moment_of_an_installation_leaves_nothing_half(run, index, docker, layers, filling):
     """First while files are on their way to the engine; in a proof at any moment besides."""
     index.add("alpha", more={f"alpha/m{n}.py": b"x = 1\n" for n in range(100)})
-    is_filling = threading.Event()
-
-    def hold():
-        is_filling.set()
-        return HOLD
-    with meddled(Script((rb"PUT \S*/containers/\w+/archive", hold, 1))) as env:
-        with started(*run.words("import alpha", "alpha", env=env)) as process:
-            assert is_filling.wait(60)
-            process.kill()
+    with filling() as process:
+        process.kill()
     for seed in range(pace.count(check=0, proof=20)):
         with started(*run.words("import alpha", "alpha")) as process:
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -323,11 +331,7 @@ def test_L05_a_command_that_is_killed_at_any_moment_of_an_installation_leaves_no
 def test_a_Ctrl_C_is_heard_again_after_a_layer_had_to_be_made_anew(run, index, docker, layers, meddled):
     index.add("alpha")
     assert run("import alpha", "alpha").returncode == 0
-    is_asked_again = threading.Event()
-
-    def hold():
-        is_asked_again.set()
-        return HOLD
+    hold, is_asked_again = holding()
     script = Script((FILES, GONE, 1), (MARK, hold, 99))
     with meddled(script) as env, started(*run.words("import alpha", "alpha", env=env)) as process:
         assert is_asked_again.wait(60)
