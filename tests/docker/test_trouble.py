@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Deaths around a container: of the client, of the engine, of the container itself."""
 import contextlib
+import hashlib
 import os
 import random
 import select
@@ -231,6 +232,17 @@ def test_a_volume_without_its_mark_is_filled_again(docker):
     assert docker.engine.ask("DELETE", f"/volumes/{mark}")[0] == 204
     assert docker.run("true").exit_code == 0
     assert docker.volumes() == [volume, mark]
+
+
+def test_the_gloves_volume_is_named_by_all_that_is_in_it(docker):
+    """A version that changes any of its files is not given the volume of another."""
+    done = docker.run("cd /.glovebox; cut -d/ -f3 /proc/1/cmdline | tr '\\0' '\\n' | head -n 1;"
+                      " for f in *; do echo $f $(stat -c %a $f) $(sha256sum <$f); done")
+    [glove, *lines] = done.stdout.splitlines()
+    files = sorted(line.split() for line in lines if line.startswith(glove))
+    basis = "".join(f"{name.removeprefix(glove).lstrip('.') or 'glove'} {mode} {digest}\n"
+                    for name, mode, digest, _ in files).encode()
+    assert f"glovebox-glove-{hashlib.sha256(basis).hexdigest()}" in docker.volumes(), done
 
 
 @pytest.mark.docker_only

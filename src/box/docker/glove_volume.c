@@ -3,9 +3,11 @@
  *
  * Filled once for each engine and version, by archive through a container that never starts, read
  * back and compared; with the files of /etc about names, which a container without a network of the
- * engine's has from nobody else.  A second, empty volume is the mark that says so: its label names
- * the file. Whoever fills takes a name of its own, and the engine keeps the first mark: two that
- * fill at once do not replace each other's file, and what somebody was killed over is never used.
+ * engine's has from nobody else.  Its name is a digest of all that is put in: a version that
+ * changes any of it has a volume of its own.  A second, empty volume is the mark that it is full:
+ * its label names the file.  Whoever fills takes a name of its own, and the engine keeps the first
+ * mark: two that fill at once do not replace each other's file, and what somebody was killed over
+ * is never used.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/id.h"
+#include "base/sha256.h"
 #include "box/docker/docker.h"
 #include "box/docker/tar_one.h"
 #include "embed/embed.h"
@@ -26,6 +29,9 @@
 #define FILL_MS 60000
 
 #define FILE_LETTER 'g'
+#define GLOVE_MODE  0755
+#define ETC_MODE    0644
+#define BASIS_MAX   1024
 
 /* On the mark: the file's name in the other volume. */
 #define LABEL_FILE "io.glovebox.file"
@@ -86,10 +92,11 @@ static int put(struct engine *engine, const char *container, const char *file, u
 static int fill_through(struct engine *engine, const char *container,
                         const struct docker_glove *glove, struct gb_err *err)
 {
-    int r = put(engine, container, glove->file, 0755, embed_glove.data, embed_glove.size, err);
+    int r =
+        put(engine, container, glove->file, GLOVE_MODE, embed_glove.data, embed_glove.size, err);
 
     for (size_t i = 0; r == 0 && i < N_DOCKER_ETC; i++)
-        r = put(engine, container, glove->etc[i], 0644, etc[i].text, strlen(etc[i].text), err);
+        r = put(engine, container, glove->etc[i], ETC_MODE, etc[i].text, strlen(etc[i].text), err);
     return r;
 }
 
@@ -161,6 +168,24 @@ static int make(struct engine *engine, const struct box_spec *spec, const char *
     return r < 0 ? r : make_mark(engine, mark, ret, err);
 }
 
+/* By a line for each file: what its name ends in, its mode, the digest of its bytes. */
+static int name_volume(struct docker_glove *glove, struct gb_err *err)
+{
+    cleanup_buf struct buf basis = BUF_INIT(BASIS_MAX);
+    char hash[SHA256_HEX_SIZE];
+
+    (void)buf_printf(&basis, "glove %o %s\n", (unsigned)GLOVE_MODE, embed_glove.sha256);
+    for (size_t i = 0; i < N_DOCKER_ETC; i++) {
+        sha256_hex(etc[i].text, strlen(etc[i].text), hash);
+        (void)buf_printf(&basis, "%s %o %s\n", etc[i].ending, (unsigned)ETC_MODE, hash);
+    }
+    if (buf_error(&basis) < 0)
+        return gb_fail(err, buf_error(&basis), GB_BLAME_HOST, "no memory for a name");
+    sha256_hex(basis.data, basis.len, hash);
+    (void)snprintf(glove->volume, sizeof(glove->volume), "glovebox-glove-%s", hash);
+    return 0;
+}
+
 int docker_glove_find(struct engine *engine, const struct box_spec *spec, struct docker_glove *ret,
                       struct gb_err *err)
 {
@@ -169,7 +194,9 @@ int docker_glove_find(struct engine *engine, const struct box_spec *spec, struct
     int r;
 
     *ret = (struct docker_glove){ 0 };
-    (void)snprintf(ret->volume, sizeof(ret->volume), "glovebox-glove-%s", embed_glove.sha256);
+    r = name_volume(ret, err);
+    if (r < 0)
+        return r;
     (void)snprintf(mark, sizeof(mark), "%s-filled", ret->volume);
     r = read_mark(engine, mark, ret, &why);
     if (r < 0 && r != -ENOENT && err)
