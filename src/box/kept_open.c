@@ -48,6 +48,15 @@ struct order {
     const struct kept_spec *kept;
 };
 
+/* All that can fail is done before the maker hears of a box. */
+static int make_held(const struct order *order, int *ret_boxes, struct box **ret,
+                     struct birth *birth)
+{
+    *ret_boxes = kept_dir_open(order->kept->state_dir, true, &birth->err);
+    return *ret_boxes < 0 ? *ret_boxes
+                          : open_and_keep(order->spec, order->kept, ret, birth->id, &birth->err);
+}
+
 static void hold(void *user, int told_fd, int r)
 {
     const struct order *order = user;
@@ -56,15 +65,17 @@ static void hold(void *user, int told_fd, int r)
     struct hold *held = NULL;
     struct box *box = NULL;
     uint32_t survivors;
+    int told;
 
     if (r < 0)
         (void)gb_fail(&birth.err, r, GB_BLAME_HOST, "leaving the caller: %s", strerror(-r));
     else
-        r = open_and_keep(order->spec, order->kept, &box, birth.id, &birth.err);
-    (void)fd_write_full(told_fd, &birth, sizeof(birth));
+        r = make_held(order, &boxes, &box, &birth);
+    told = fd_write_full(told_fd, &birth, sizeof(birth));
     close(told_fd);
-    boxes = r < 0 ? -1 : kept_dir_open(order->kept->state_dir, false, &birth.err);
-    if (boxes >= 0)
+    if (r == 0)
+        r = told; /* a maker that was killed meanwhile has told nobody of the box */
+    if (r == 0)
         r = box_hold(box, &(struct hold_spec){ order->kept->ttl_ms, boxes, birth.id }, &held,
                      &birth.err);
     survivors = box_close(box);

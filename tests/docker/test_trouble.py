@@ -338,6 +338,21 @@ def test_L14_a_live_box_on_an_engine_that_hangs_ends_within_its_deadline(own_eng
     assert kept.listed() == []
 
 
+def test_L15_a_box_whose_maker_is_killed_while_it_is_made_does_not_live_on(docker):
+    """Nobody was told its id."""
+    with hung(docker):
+        maker = subprocess.Popen(kept.words("create", "--backend", "docker", "--image", docker.image),
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                 env=box.environment(kept.environment(docker.environment)))
+        try:
+            assert host.until(kept.keepers, within=30)
+        finally:
+            maker.kill()
+            maker.communicate()
+    assert kept.no_keeper() and not kept.directories(), kept.directories()
+    assert host.until(docker.is_clean, within=GONE_WITHIN), docker.containers()
+
+
 @pytest.mark.parametrize("image", ["Not A Name", "UPPER:1", "a//b", "-x", "a@sha256:12"])
 def test_what_is_no_name_of_an_image_is_refused_before_an_engine_is_asked(place, image):
     done = box.run_words(box.command("true", language="sh", backend="docker", image=image, as_json=False),
