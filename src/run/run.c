@@ -77,6 +77,15 @@ struct run_facts run_facts_of(const struct box_run_end *end)
     };
 }
 
+void run_drain(struct box *box, const struct run_facts *facts, uint64_t wall_us, uint64_t wall_ms,
+               int cancel_fd)
+{
+    uint64_t most_us = wall_ms * 1000;
+
+    if (facts->has_exited && facts->cause == KILL_CAUSE_NONE && wall_us < most_us)
+        box_drain(box, clock_after_ms((most_us - wall_us) / 1000), cancel_fd);
+}
+
 static void note_facts(struct run_step *step, const struct box_run_end *end)
 {
     step->facts = run_facts_of(end);
@@ -371,16 +380,17 @@ static void note_lost(struct run_result *result)
     step->verdict = verdict_of(&step->facts);
 }
 
-/* What a program that ended by itself had sent goes on for as long as it might have run.  Nothing
- * else is left in its box that could send more. */
+/* Whatever became of its files: how a program ended is known when its step has been noted. */
 static void drain(const struct execution *x)
 {
-    const struct run_result *result = x->result;
-    const struct run_step *last = &result->steps[result->n_steps - 1];
-    uint64_t most_us = x->request->box->limits.wall_ms * 1000;
+    const struct run_request *request = x->request;
+    const struct run_step *last;
 
-    if (last->facts.cause == KILL_CAUSE_NONE && last->wall_us < most_us)
-        box_drain(x->box, clock_after_ms((most_us - last->wall_us) / 1000), x->request->cancel_fd);
+    if (x->result->n_steps == 0)
+        return;
+    last = &x->result->steps[x->result->n_steps - 1];
+    run_drain(x->box, &last->facts, last->wall_us, request->box->limits.wall_ms,
+              request->cancel_fd);
 }
 
 static int run_and_close(struct execution *x, struct gb_err *err)
@@ -389,8 +399,7 @@ static int run_and_close(struct execution *x, struct gb_err *err)
     bool is_settled = box_settle(x->box, NULL) == 0;
     uint32_t survivors;
 
-    if (r == 0)
-        drain(x);
+    drain(x);
     if (is_settled)
         note_receipt(x);
     if (!is_settled || (r < 0 && link_is_lost(box_link(x->box))))
@@ -489,6 +498,7 @@ int run_execute_in(struct box *box, const struct run_request *asked, struct run_
         r = box_put(box, asked->workdir, NULL, 0, &x.mark, &failure);
     if (r == 0) {
         r = run_in_box(&x, &failure);
+        drain(&x);
         tidy(&x);
     }
     note_receipt(&x);

@@ -84,6 +84,11 @@ struct run_request {
 /* What a verdict is made of. */
 struct run_facts run_facts_of(const struct box_run_end *end);
 
+/* What a program that ended by itself, after wall_us, had sent over a network that this process
+ * serves goes on for as long as it might have run.  A program that was killed is done. */
+void run_drain(struct box *box, const struct run_facts *facts, uint64_t wall_us, uint64_t wall_ms,
+               int cancel_fd);
+
 /* result: zeroed; the caller owes run_result_clear() in any case. */
 int run_execute(const struct run_request *asked, struct run_result *result, struct gb_err *err);
 

@@ -97,12 +97,32 @@ def test_many_at_once(run, outside):  # noqa: F811
     assert host.until(lambda: found == [right(EACH)] * MANY, 60), found
 
 
+# It does not wait for an answer: what the kernel has taken from it is on its way, and nobody else sends it.
+SENDER = SOURCE + "send(connect('one.test', port, False), total)\n"
+
+
 def test_what_a_program_sent_before_it_ended_arrives(run, outside):  # noqa: F811
-    """It does not wait for an answer: what the kernel has taken from it is on its way, and nobody else sends it."""
     port, found = outside(0, "slow")
-    code = SOURCE + "send(connect('one.test', port, False), total)\n"
-    done = run(RULES, "python3", "-c", code, str(port), str(MUCH), "quick", "1", options=LONG, outer=700)
+    done = run(RULES, "python3", "-c", SENDER, str(port), str(MUCH), "quick", "1", options=LONG, outer=700)
     assert done.document["verdict"] == "ok" and done.document["network"]["bytes_sent"] == MUCH, done
+    assert host.until(lambda: found == [right(MUCH)], 60), found
+
+
+def test_what_a_program_sent_arrives_though_a_file_is_missing_that_was_to_come_out(run, outside):  # noqa: F811
+    port, found = outside(0, "slow")
+    done = run(RULES, "python3", "-c", SENDER, str(port), str(MUCH), "quick", "1",
+               options=[*LONG, "--out", "answer"], outer=700)
+    assert done.returncode == 125 and done.document["verdict"] == "ok" and "answer" in done.document["error"]["message"], done
+    assert done.document["network"]["bytes_sent"] == MUCH, done
+    assert host.until(lambda: found == [right(MUCH)], 60), found
+
+
+def test_what_a_program_of_a_box_that_lives_on_sent_before_it_ended_arrives(net_box, outside):  # noqa: F811
+    """Also when whoever ran it has left: the box has somebody of its own who sends it."""
+    port, found = outside(0, "slow")
+    name = net_box(RULES, *LONG)
+    done = kept.call("run", name, "--json", "--", "python3", "-c", SENDER, port, MUCH, "quick", "1", outer=700)
+    assert done.verdict == "ok", done
     assert host.until(lambda: found == [right(MUCH)], 60), found
 
 

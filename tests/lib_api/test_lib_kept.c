@@ -4,10 +4,8 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "world.h"
@@ -23,24 +20,6 @@
 #include <cmocka.h>
 
 #define PATIENCE_MS 30000
-
-static void attach(struct world *w, const char *user, const struct glovebox_box_options *options)
-{
-    (void)glovebox_box_close(w->box);
-    w->box = NULL;
-    if (glovebox_user_attach(w->context, user, options, &w->box, &w->err) < 0)
-        fail_msg("%s: %s", user, w->err.message);
-}
-
-static void remove_user(struct world *w, const char *user)
-{
-    uint32_t survivors = 1;
-
-    (void)glovebox_box_close(w->box);
-    w->box = NULL;
-    assert_int_equal(glovebox_user_remove(w->context, user, &survivors, &w->err), 0);
-    assert_int_equal(survivors, 0);
-}
 
 /* ---- users ---------------------------------------------------------------------------------- */
 
@@ -283,104 +262,6 @@ static void a_log_is_followed_while_its_run_goes_on(void **state)
     }
 }
 
-/* ---- network -------------------------------------------------------------------------------- */
-
-/* A process, as one that makes boxes that live on must have no threads: whoever comes to one of two
- * listeners is greeted. */
-static pid_t greet(const int listeners[2])
-{
-    struct pollfd polls[2] = { { .fd = listeners[0], .events = POLLIN },
-                               { .fd = listeners[1], .events = POLLIN } };
-    pid_t child = fork();
-
-    if (child != 0)
-        return child;
-    while (poll(polls, 2, -1) > 0)
-        for (int i = 0; i < 2; i++) {
-            int fd = polls[i].revents ? accept(polls[i].fd, NULL, NULL) : -1;
-
-            if (fd >= 0)
-                (void)!write(fd, "hello\n", 6);
-            if (fd >= 0)
-                close(fd);
-        }
-    _exit(0);
-}
-
-static int listen_somewhere(unsigned *ret_port)
-{
-    struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-    socklen_t len = sizeof(at);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    assert_true(fd >= 0);
-    assert_int_equal(bind(fd, (struct sockaddr *)&at, len), 0);
-    assert_int_equal(listen(fd, 4), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &len), 0);
-    *ret_port = ntohs(at.sin_port);
-    return fd;
-}
-
-static void ask_server(struct world *w, unsigned port)
-{
-    char text[512];
-
-    (void)snprintf(text, sizeof(text),
-                   "import socket\n"
-                   "at = ('127-0-0-1.address.internal', %u)\n"
-                   "try:\n    print(socket.create_connection(at, 20).makefile().read(), end='')\n"
-                   "except OSError:\n    print('none')\n",
-                   port);
-    assert_int_equal(glovebox_request_code(w->request, "python", NULL, text, strlen(text), &w->err),
-                     0);
-    box_exec(w);
-}
-
-static void boxes_reach_what_their_options_allow_and_nothing_else(void **state)
-{
-    struct world *w = *state;
-    struct glovebox_box_options options = GLOVEBOX_BOX_OPTIONS_INIT;
-    unsigned port;
-    unsigned other;
-    int listeners[2] = { listen_somewhere(&port), listen_somewhere(&other) };
-    const pid_t server = greet(listeners);
-    char rules[128];
-
-    assert_true(server > 0);
-    (void)snprintf(rules, sizeof(rules), "127-0-0-1.address.internal:%u,127.0.0.1", port);
-    options.net = rules;
-    assert_int_equal(glovebox_box_open(w->context, &options, &w->box, &w->err), 0);
-    for (int i = 0; i < 2; i++) {
-        ask_server(w, port);
-        expect_output(w, 1, "hello\n");
-        ask_server(w, other);
-        expect_output(w, 1, "none\n");
-    }
-    attach(w, "ann", &options); /* and one that lives on */
-    ask_server(w, port);
-    expect_output(w, 1, "hello\n");
-    ask_server(w, other);
-    expect_output(w, 1, "none\n");
-    remove_user(w, "ann");
-    assert_int_equal(kill(server, SIGKILL), 0);
-    assert_int_equal(waitpid(server, NULL, 0), server);
-    close(listeners[0]);
-    close(listeners[1]);
-}
-
-static void rules_of_a_box_are_checked_before_anything_is_made(void **state)
-{
-    struct world *w = *state;
-    struct glovebox_box_options options = GLOVEBOX_BOX_OPTIONS_INIT;
-    char id[GLOVEBOX_ID_SIZE];
-
-    options.net = "no rule at all";
-    expect_refused(w, glovebox_box_open(w->context, &options, &w->box, &w->err), -EINVAL);
-    expect_refused(w, glovebox_kept_create(w->context, &options, id, &w->err), -EINVAL);
-    expect_refused(w, glovebox_user_attach(w->context, "ann", &options, &w->box, &w->err), -EINVAL);
-    expect_refused(w, glovebox_user_remove(w->context, "ann", NULL, &w->err), -ENOENT);
-}
-
 /* ---- ports ---------------------------------------------------------------------------------- */
 
 /* Of the one box that there is, as the list of boxes tells them. */
@@ -550,8 +431,6 @@ int main(void)
         TEST(output_of_earlier_runs_is_read_by_cursor),
         TEST(a_log_that_is_not_there_is_told),
         TEST(a_log_is_followed_while_its_run_goes_on),
-        TEST(boxes_reach_what_their_options_allow_and_nothing_else),
-        TEST(rules_of_a_box_are_checked_before_anything_is_made),
         TEST(ports_of_this_machine_lead_to_a_box_that_lives_on),
         TEST(ports_of_a_box_are_checked_before_anything_is_made),
         TEST(names_of_packages_are_checked),

@@ -2,8 +2,10 @@
 /* lib_api/world.c - what the tests of the library have in common. */
 #include "world.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <ftw.h>
+#include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -123,4 +126,36 @@ void expect_refused(struct world *w, int r, int code)
     assert_int_equal(w->err.code, code);
     assert_int_equal(w->err.blame, GLOVEBOX_BLAME_CALLER);
     assert_true(strlen(w->err.message) > 0);
+}
+
+void attach(struct world *w, const char *user, const struct glovebox_box_options *options)
+{
+    (void)glovebox_box_close(w->box);
+    w->box = NULL;
+    if (glovebox_user_attach(w->context, user, options, &w->box, &w->err) < 0)
+        fail_msg("%s: %s", user, w->err.message);
+}
+
+void remove_user(struct world *w, const char *user)
+{
+    uint32_t survivors = 1;
+
+    (void)glovebox_box_close(w->box);
+    w->box = NULL;
+    assert_int_equal(glovebox_user_remove(w->context, user, &survivors, &w->err), 0);
+    assert_int_equal(survivors, 0);
+}
+
+int listen_somewhere(unsigned *ret_port)
+{
+    struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    socklen_t len = sizeof(at);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    assert_true(fd >= 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&at, len), 0);
+    assert_int_equal(listen(fd, 4), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &len), 0);
+    *ret_port = ntohs(at.sin_port);
+    return fd;
 }

@@ -28,6 +28,13 @@ void exec(struct world *w);
 void box_exec(struct world *w);
 void open_box(struct world *w);
 
+/* The box of a user in place of the one that is there, if any; and the end of it. */
+void attach(struct world *w, const char *user, const struct glovebox_box_options *options);
+void remove_user(struct world *w, const char *user);
+
+/* A listener on loopback, the caller's to close. */
+int listen_somewhere(unsigned *ret_port);
+
 void expect_output(struct world *w, int stream, const char *text);
 
 /* r is that code, and the error says so and blames the caller. */
