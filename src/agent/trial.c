@@ -177,11 +177,9 @@ static int run_in(struct trial *t, struct box *box, bool has_files, bool is_fres
     return r;
 }
 
-static void note_verdict(struct trial *t)
+static void note_verdict(struct trial *t, const struct run_facts *facts)
 {
-    struct run_facts facts = run_facts_of(&t->end->end);
-
-    t->end->verdict = verdict_of(&facts);
+    t->end->verdict = verdict_of(facts);
     t->end->is_late = t->is_shortened && t->end->verdict == VERDICT_TIMEOUT;
 }
 
@@ -229,12 +227,17 @@ static bool can_plant(const struct trial_spec *spec)
 /* The program, and what comes out of the box. */
 static void use(struct trial *t, struct box *box, bool has_files, bool is_fresh)
 {
+    const struct box_run_end *end = &t->end->end;
+    struct run_facts facts;
+
     t->r = run_in(t, box, has_files, is_fresh);
     if (t->r < 0)
         return;
-    note_verdict(t);
+    facts = run_facts_of(end);
+    note_verdict(t, &facts);
     if (t->spec->get && t->end->verdict == VERDICT_OK)
         t->r = get(t, box);
+    run_drain(box, &facts, end->wall_ns / 1000, t->limits.wall_ms, t->cancel_fd);
 }
 
 /* Only what ended by itself leaves a box that is worth asking for again. */
@@ -433,11 +436,13 @@ static int run_both(struct trial *a, struct trial *b, int stop_fd)
 static void note_refused(struct trial *t)
 {
     struct pollfd wait = { .fd = t->cancel_fd, .events = POLLIN };
+    struct run_facts facts;
 
     if (t->end->end.kill != BOX_KILL_CANCEL || poll(&wait, 1, 0) == 1)
         return;
     t->end->end.kill = BOX_KILL_NONE;
-    note_verdict(t);
+    facts = run_facts_of(&t->end->end);
+    note_verdict(t, &facts);
 }
 
 int trial_pair(const struct trial_spec *first, const struct trial_spec *second,

@@ -10,7 +10,7 @@ import time
 
 import pytest
 import task
-from lib import indexes, pace
+from lib import host, indexes, net, pace, pattern
 from task import Agent, contract, file, rule
 from test_task_network import FETCH, Online, Site
 
@@ -322,6 +322,29 @@ def test_the_users_box_has_the_network_of_the_task_and_only_while_it_runs(users,
         assert site.seen == []
     finally:
         site.close()
+
+
+# It sends more than is held on the way, and waits for no answer.
+SENDS = pathlib.Path(pattern.__file__).read_text() + """
+s = connect("one.test", PORT, False)
+send(s, TOTAL)
+print("sent")
+"""
+SENT = 24 << 20
+
+
+@pytest.mark.parametrize("where", [["--user", "ada"], []], ids=["user's box", "new box"])
+def test_what_the_last_run_sent_before_it_ended_arrives(users, where):
+    found = []
+    with net.serving() as serve:
+        server = serve(lambda s: found.append(pattern.exchange(s, 0, True)))
+        pattern.narrow(server.socket)
+        rules = f"one.test:{server.port},127.0.0.1:{server.port}"
+        code = SENDS.replace("PORT", str(server.port)).replace("TOTAL", str(SENT))
+        agent = users(answer(code, hosts=[f"one.test:{server.port}"]), online=True)
+        done = agent.run(*where, "--net", rules, "send much")
+        assert done.document["answer"] == "sent", done
+        assert host.until(lambda: found, 60) and found == [f"{SENT} right"]
 
 
 # ---- lives -------------------------------------------------------------------------------------
