@@ -9,20 +9,45 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 
-/* Some file systems know no case.  Any directory with HEAD, objects and refs is a repository whose
- * settings count, whatever its name; without a HEAD it is none. */
+/* As file systems may have it that know no case: some (ext4's directories with casefold, HFS+)
+ * leave characters out that nobody sees, none of which is ASCII.  This leaves all of those out. */
+static bool is_like(const char *text, size_t text_len, const char *name, size_t name_len)
+{
+    size_t at = 0;
+
+    for (size_t i = 0; i < text_len; i++) {
+        if ((unsigned char)text[i] >= 0x80)
+            continue;
+        if (at == name_len || strncasecmp(&text[i], &name[at], 1) != 0)
+            return false;
+        at++;
+    }
+    return at == name_len;
+}
+
+static bool base_is_like(const char *path, const char *name)
+{
+    const char *base = path_base(path);
+
+    return is_like(base, strlen(base), name, strlen(name));
+}
+
+static bool lies_in(const char *path, const char *dir, size_t dir_len)
+{
+    for (const char *end; (end = strchr(path, '/')) != NULL; path = end + 1)
+        if (is_like(path, (size_t)(end - path), dir, dir_len))
+            return true;
+    return false;
+}
+
+/* Any directory with HEAD, objects and refs is a repository whose settings count, whatever its
+ * name; without a HEAD it is none. */
 bool touch_is_git(const char *path)
 {
     static const char name[] = ".git";
 
-    if (strcasecmp(path_base(path), "HEAD") == 0)
-        return true;
-    for (size_t len; *path; path += len + (path[len] == '/')) {
-        len = strcspn(path, "/");
-        if (len == strlen(name) && strncasecmp(path, name, len) == 0)
-            return true;
-    }
-    return false;
+    return base_is_like(path, "HEAD") || base_is_like(path, name) ||
+           lies_in(path, name, strlen(name));
 }
 
 /* By the name of the file; one that begins with '*' by its ending, and one that ends with '/' by a
@@ -54,21 +79,8 @@ static const struct {
     { ".cargo/", "cargo" },
     { "build.rs", "cargo" },
     { "Makefile", "make" },
-    { "makefile", "make" },
     { "GNUmakefile", "make" },
 };
-
-static bool lies_in(const char *path, const char *dir)
-{
-    size_t len = strlen(dir);
-
-    for (const char *at = path; at; at = strchr(at, '/')) {
-        at += *at == '/';
-        if (strncmp(at, dir, len) == 0)
-            return true;
-    }
-    return false;
-}
 
 static bool is_named(const char *path, const char *name)
 {
@@ -76,10 +88,10 @@ static bool is_named(const char *path, const char *name)
     size_t len = strlen(base);
 
     if (name[strlen(name) - 1] == '/')
-        return lies_in(path, name);
+        return lies_in(path, name, strlen(name) - 1);
     if (name[0] == '*')
-        return len >= strlen(name) && strcmp(base + len - strlen(name + 1), name + 1) == 0;
-    return strcmp(base, name) == 0;
+        return len >= strlen(name) && strcasecmp(base + len - strlen(name + 1), name + 1) == 0;
+    return base_is_like(path, name);
 }
 
 const char *touch_runner(const char *path)

@@ -108,7 +108,9 @@ def test_no_link_leads_out_of_the_place_that_files_come_to(living, place):
 
 
 def test_nothing_comes_out_that_git_would_obey(living, place):
-    living.sh("mkdir -p d/.git/hooks d/x/.GIT; echo evil >d/.git/hooks/pre-commit; echo evil >d/x/.GIT/config; echo 1 >d/a")
+    """Nor what would be that on a file system without case, which may leave out characters that nobody sees."""
+    living.sh("mkdir -p d/.git/hooks d/x/.GIT d/y/.gi\u200ct; echo evil >d/.git/hooks/pre-commit; "
+              "echo evil | tee d/x/.GIT/config >d/y/.gi\u200ct/config; echo 1 >d/a")
     done = living.call("get", "d", cwd=place.cwd)
     assert done.returncode == 0 and b"git would obey" in done.err, done
     assert sorted(os.listdir(place.cwd / "d")) == ["a"]

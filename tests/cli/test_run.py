@@ -199,7 +199,8 @@ def test_a_file_that_is_replaced_in_a_box_is_as_it_was_in_the_next(place, how):
     assert (place.cwd / "sales.csv").read_text() == "a,3\nb,4\n"
 
 
-TRAPS = {"Makefile": "make", ".envrc": "direnv", ".vscode/tasks.json": "VS Code", "lib/evil.pth": "Python"}
+TRAPS = {"Makefile": "make", ".envrc": "direnv", ".vscode/tasks.json": "VS Code", "lib/evil.pth": "Python",
+         "lib/.EnvRC": "direnv"}
 
 
 def test_what_other_tools_would_run_is_told_and_run_by_nobody(place):

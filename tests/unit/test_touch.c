@@ -12,10 +12,14 @@
 
 static void what_git_obeys(void **state)
 {
-    static const char *const obeyed[] = { ".git",     ".git/config", "a/.GIT/hooks/x",
-                                          "lib/.git", "HEAD",        "a.git/Head" };
-    static const char *const others[] = { "",        ".gitignore", "a.git/x", "git",
-                                          ".git2/x", "HEAD/x",     "HEAD.py", "AHEAD" };
+    static const char *const obeyed[] = {
+        ".git",       ".git/config",       "a/.GIT/hooks/x", "lib/.git",  "HEAD",
+        "a.git/Head", ".g\u200cit/config", "a/.git\ufeff/x", "\u2060HEAD"
+    };
+    static const char *const others[] = { "",        ".gitignore", "a.git/x",
+                                          "git",     ".git2/x",    "HEAD/x",
+                                          "HEAD.py", "AHEAD",      ".gi\u200c/x",
+                                          "\u200c",  ".g/it" };
 
     (void)state;
     for (size_t i = 0; i < N_ELEMENTS(obeyed); i++)
@@ -39,6 +43,13 @@ static void who_runs_what(void **state)
         { "a/evil.pth", "Python" },
         { "Makefile", "make" },
         { "a/package.json", "npm" },
+        { "A/.ENVRC", "direnv" },
+        { ".VSCode/tasks.json", "VS Code" },
+        { "a/.GitHub/workflows/ci.yml", "GitHub" },
+        { "evil.PTH", "Python" },
+        { "makefile", "make" },
+        { "gnuMakefile", "make" },
+        { ".hus\u200dky/pre-commit", "husky" },
     };
     static const char *const nobody[] = { "",      "main.py",    ".vscode",   "a.vscode/x",
                                           ".pth",  "my.envrc",   "Makefiles", "x/Makefile/y",
