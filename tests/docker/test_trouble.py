@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Deaths around a container: of the client, of the engine, of the container itself."""
+import concurrent.futures
 import contextlib
 import hashlib
 import os
@@ -291,50 +292,41 @@ def hung(docker):
 HUNG_WITHIN = 45
 
 
-def test_L14_a_run_on_an_engine_that_hangs_ends_within_its_deadline(own_engine):
-    assert own_engine.run("true").exit_code == 0
-    process = own_engine.begin("echo up; sleep 1000", timeout="3")
+@contextlib.contextmanager
+def begun_before(docker, **requests):
+    """Runs that go on, by name; each has written its first line."""
+    processes = {name: docker.begin("echo up; sleep 1000", **request) for name, request in requests.items()}
     try:
-        assert process.stdout.readline() == b"up\n"
-        with hung(own_engine):
-            _, err = process.communicate(timeout=HUNG_WITHIN)
-            assert process.returncode == 124, (process.returncode, err)
-            assert b"timeout" in err, err
-            late = own_engine.run("true", outer=HUNG_WITHIN)
+        assert all(process.stdout.readline() == b"up\n" for process in processes.values())
+        yield processes
+    finally:
+        for process in processes.values():
+            process.kill()
+            process.communicate()
+
+
+def test_L14_on_an_engine_that_hangs_everything_ends_within_its_deadline(own_engine):
+    """All at the same time, for each waits for deadlines: a run, one whose CPU time the glove would tell (whether
+    that limit was reached is not known, and that is said), one that comes later, and a box that lives on."""
+    name = kept.create("--backend", "docker", "--image", own_engine.image, host_env=own_engine.environment)
+    requests = {"counted": {"timeout": "60", "cpu_time": "1"}, "timed": {"timeout": "3"}}
+    with begun_before(own_engine, **requests) as processes:
+        with hung(own_engine), concurrent.futures.ThreadPoolExecutor() as pool:
+            ends = {which: pool.submit(process.communicate, timeout=HUNG_WITHIN) for which, process in processes.items()}
+            coming = pool.submit(own_engine.run, "true", outer=HUNG_WITHIN)
+            in_box = [pool.submit(kept.call, *words, outer=HUNG_WITHIN)
+                      for words in (("run", name, "--timeout", "2", "--", "true"), ("stats", name))]
+            for done in (*(one.result() for one in in_box), kept.call("rm", name, outer=HUNG_WITHIN)):
+                assert not done.hung and done.returncode != 0 and done.err, done
+            late = coming.result()
             assert not late.hung and late.returncode == 125, late
             assert b"did not answer in time" in late.out + late.err, late
-            assert host.until(lambda: not own_engine.processes(), within=GONE_WITHIN)
+            said = {which: (end.result()[1], processes[which].returncode) for which, end in ends.items()}
+            assert b"timeout" in said["timed"][0] and said["timed"][1] == 124, said
+            assert b"what ended the program is not known: a counter of its group" in said["counted"][0], said
+            assert said["counted"][1] == 125, said
+            assert host.until(lambda: not kept.keepers() and not own_engine.processes(), within=GONE_WITHIN)
         assert host.until(own_engine.is_clean, within=GONE_WITHIN), own_engine.containers()
-    finally:
-        process.kill()
-        process.communicate()
-
-
-def test_cpu_time_that_a_hung_engine_does_not_tell_is_no_limit_that_was_reached(own_engine):
-    """The glove would tell it; whether the limit was reached is not known, and that is said."""
-    assert own_engine.run("true").exit_code == 0
-    process = own_engine.begin("echo up; sleep 1000", timeout="60", cpu_time="1")
-    try:
-        assert process.stdout.readline() == b"up\n"
-        with hung(own_engine):
-            _, err = process.communicate(timeout=HUNG_WITHIN)
-            assert process.returncode == 125, (process.returncode, err)
-            assert b"what ended the program is not known: a counter of its group" in err, err
-        assert host.until(own_engine.is_clean, within=GONE_WITHIN), own_engine.containers()
-    finally:
-        process.kill()
-        process.communicate()
-
-
-def test_L14_a_live_box_on_an_engine_that_hangs_ends_within_its_deadline(own_engine):
-    options = ("--backend", "docker", "--image", own_engine.image)
-    name = kept.create(*options, host_env=own_engine.environment)
-    with hung(own_engine):
-        for words in (("run", name, "--timeout", "2", "--", "true"), ("stats", name), ("rm", name)):
-            done = kept.call(*words, outer=HUNG_WITHIN)
-            assert not done.hung and done.returncode != 0 and done.err, done
-        assert host.until(lambda: not kept.keepers(), within=HUNG_WITHIN)
-    assert host.until(own_engine.is_clean, within=GONE_WITHIN), own_engine.containers()
     assert kept.listed() == []
 
 
