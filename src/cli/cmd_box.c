@@ -100,9 +100,9 @@ static void put_line(const struct settings *settings, const struct kept *kept,
         (void)strftime(date, sizeof(date), "%Y-%m-%d %H:%M", &parts);
     if (news->ttl_ms)
         (void)snprintf(left, sizeof(left), "  %" PRIu64 " s left", news->ttl_ms / 1000);
-    (void)buf_printf(ret, "%.*s  %s  %-8s  %2" PRIu32 " run%s%s%s%s%s%s\n", ID_SHOWN, kept->id,
-                     date, kept->box.receipt.backend, news->runs, news->runs == 1 ? " " : "s", left,
-                     network ? "  network " : "", network ? network : "", kept->user ? "  of " : "",
+    (void)buf_printf(ret, "%.*s  %s  %-8s  %2" PRIu32 " running%s%s%s%s%s\n", ID_SHOWN, kept->id,
+                     date, kept->box.receipt.backend, news->runs, left, network ? "  network " : "",
+                     network ? network : "", kept->user ? "  of " : "",
                      kept->user ? kept->user : "");
 }
 

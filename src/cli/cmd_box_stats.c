@@ -56,7 +56,7 @@ static void put_text(const struct box_call *call, const struct box_usage *usage,
     char most[NUM_TEXT_MAX];
     char peak[NUM_TEXT_MAX];
 
-    (void)buf_printf(ret, "runs       %" PRIu32 "\n", call->news.runs);
+    (void)buf_printf(ret, "runs       %" PRIu32 " running\n", call->news.runs);
     (void)buf_printf(ret, "processes  %" PRIu64 " of %" PRIu64 "\n", usage->processes,
                      (uint64_t)limits->pids);
     (void)buf_printf(

@@ -355,10 +355,12 @@ def test_a_list_tells_of_runs_under_way_and_disturbs_none():
         living.expect(b"ready")
         for _ in range(5):
             assert [b["runs"] for b in kept.listed()] == [1]
+        assert b"  1 running" in kept.call("list").out
         living.send(b"echo\n")
         living.expect(b"echo\n")
         assert living.end()[0] == 7
         assert [b["runs"] for b in kept.listed()] == [0]
+        assert b"  0 running" in kept.call("list").out
 
 
 @pytest.mark.parametrize("signo", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

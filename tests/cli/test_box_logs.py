@@ -319,6 +319,7 @@ def test_what_a_box_uses_is_told_while_a_run_goes_on(living):
     assert host.until(lambda: living.json("stats")["files_bytes"] >= 50000000, PATIENCE)
     busy = living.json("stats")
     assert busy["runs"] == 1 and busy["processes"] >= 3
+    assert living.call("stats").out.startswith(b"runs       1 running\n")
     assert busy["files_bytes"] <= busy["memory_bytes"] <= busy["memory_peak_bytes"]
     assert busy["memory_peak_bytes"] <= busy["memory_max_bytes"] and busy["cpu_ms"] > idle["cpu_ms"]
     assert living.call("kill", run).returncode == 0
@@ -327,5 +328,6 @@ def test_what_a_box_uses_is_told_while_a_run_goes_on(living):
     assert host.until(lambda: living.json("stats")["processes"] == 1, PATIENCE)
     assert living.json("stats")["memory_peak_bytes"] > 10000000
     said = living.call("stats").out.decode()
+    assert said.startswith("runs       0 running\n"), said
     assert re.search(r"^memory     [0-9.]+ (KiB|MiB) of 512 MiB, at most [0-9.]+ MiB so far$", said, re.M), said
     assert re.search(r"^files      [0-9.]+ (B|KiB|MiB) of 256 MiB$", said, re.M) and "CPU time" in said, said

@@ -79,7 +79,7 @@ class LogPage:
 
 @dataclass(frozen=True)
 class Stats:
-    """What a box uses, all of its runs together."""
+    """What a box uses, all of its runs together; `runs` counts those under way."""
 
     id: str = d.key(d.text)
     runs: int = d.key(d.integer)

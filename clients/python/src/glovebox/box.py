@@ -43,7 +43,7 @@ Code = Optional[Union[str, bytes]]
 
 @dataclass(frozen=True)
 class BoxInfo:
-    """A box as `glovebox box list --json` tells it."""
+    """A box as `glovebox box list --json` tells it; `runs` counts those under way."""
 
     id: str = d.key(d.text)
     user: Optional[str] = d.key(d.optional(d.text))
