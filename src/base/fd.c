@@ -167,6 +167,13 @@ ssize_t fd_recv(int sock, void *data, size_t len, int *fds, size_t *n_fds, int f
     return n;
 }
 
+void fd_reset_at_close(int fd)
+{
+    struct linger now = { .l_onoff = 1, .l_linger = 0 };
+
+    (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+}
+
 void fd_allow(size_t n)
 {
     struct rlimit limit;

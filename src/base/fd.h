@@ -40,6 +40,9 @@ int fd_set_nonblock(int fd);
  * frame.  The system's own maximum holds for whoever may not set it aside: slower, nothing else. */
 void fd_widen(int fd, int bytes);
 
+/* Closing this connection will reset it: the other end sees that at once, and no regular end. */
+void fd_reset_at_close(int fd);
+
 /* This process may have so many descriptors open, as far as its hard limit goes. */
 void fd_allow(size_t n);
 

@@ -143,11 +143,21 @@ static void on_over(void *user)
     conn_clear(conn);
 }
 
-/* The server is gone, or is to be: the program is told in both directions. */
+static bool is_sending(const struct conn *conn)
+{
+    if (conn->state == CONN_OPEN)
+        return tie_is_sending(&conn->tie);
+    return conn->state != CONN_FREE && !conn->is_lookup;
+}
+
+/* The server is gone, or is to be: the program is told in both directions.  A server that has not
+ * got all of what it was sent sees no regular end. */
 static void cut_off(struct conn *conn, enum net_answer answer, int error)
 {
     struct msg_hang_up msg = { .ask = conn->ask };
 
+    if (is_sending(conn))
+        tie_break(&conn->tie);
     (void)link_tell(conn->carry->link, MSG_HANG_UP, &msg);
     note(conn, answer, error, true);
     conn_clear(conn);
@@ -423,10 +433,13 @@ static void on_hung_up(struct carry *carry, const struct msg_hung_up *msg)
     for (size_t i = 0; i < carry->used; i++) {
         struct conn *conn = &carry->conns[i];
 
-        if (conn->state == CONN_OPEN && conn->ask == msg->ask) {
+        if (conn->state != CONN_OPEN || conn->ask != msg->ask)
+            continue;
+        if (msg->error)
             cut_off(conn, NET_YES, 0);
-            return;
-        }
+        else
+            tie_deaf(&conn->tie);
+        return;
     }
 }
 
@@ -561,13 +574,6 @@ int carry_new(struct link *link, const struct carry_spec *spec, struct carry **r
         carry->conns[i] = (struct conn){ .carry = carry, .fd = -1, .tie.fd = -1 };
     *ret = carry;
     return 0;
-}
-
-static bool is_sending(const struct conn *conn)
-{
-    if (conn->state == CONN_OPEN)
-        return conn->tie.out || conn->tie.held_len > 0;
-    return conn->state != CONN_FREE && !conn->is_lookup;
 }
 
 bool carry_is_sending(const struct carry *carry, uint64_t *ret_sent)

@@ -61,9 +61,8 @@ static void on_over(void *user)
 static void hang_up(struct conn *conn)
 {
     struct msg_hang_up msg = { .ask = conn->ask };
-    struct linger now = { .l_onoff = 1, .l_linger = 0 };
 
-    (void)setsockopt(conn->tie.fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+    tie_break(&conn->tie);
     (void)link_tell(conn->ports->link, MSG_HANG_UP, &msg);
     conn_clear(conn);
 }
@@ -136,16 +135,16 @@ static bool on_ask(void *user, uint8_t type, const void *msg)
     const struct msg_dialled *dialled = msg;
     struct conn *conn;
 
-    /* The number is the first field of both. */
+    /* Both are a number and an error. */
     if ((type != MSG_DIALLED && type != MSG_HUNG_UP) || !(dialled->ask & DIAL_ASK))
         return false;
     conn = conn_of(user, dialled->ask);
     if (!conn)
         return true; /* it crossed with our own end */
-    if (type == MSG_HUNG_UP)
-        tie_deaf(&conn->tie);
-    else if (dialled->error)
+    if (dialled->error)
         hang_up(conn);
+    else if (type == MSG_HUNG_UP)
+        tie_deaf(&conn->tie);
     return true;
 }
 
@@ -213,9 +212,12 @@ void ports_free(struct ports *ports)
 {
     if (!ports)
         return;
-    for (size_t i = 0; i < PORTS_CONNS_MAX; i++)
+    for (size_t i = 0; i < PORTS_CONNS_MAX; i++) {
+        if (tie_is_sending(&ports->conns[i].tie))
+            tie_break(&ports->conns[i].tie);
         if (ports->conns[i].ask)
             conn_clear(&ports->conns[i]);
+    }
     for (size_t i = 0; i < ports->n; i++)
         close(ports->list[i].fd);
     link_drop_side(ports->link, ports);

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "box/link.h"
 #include "wire/msg.h"
 
@@ -102,14 +103,18 @@ static void on_data(void *user, const uint8_t *bytes, size_t len)
     struct tie *tie = user;
     ssize_t n = 0;
 
-    if (tie->held_len == 0 && !tie->has_failed) {
+    if (tie->error)
+        return;
+    if (tie->held_len == 0) {
         /* Nothing is held: there is no room yet that would be too small. */
         if (tie->bytes_sent >= MUCH && tie->window < WIRE_CREDIT_WIDE)
             tie->window = link_channel_widen(tie->link, tie->out);
         n = give(tie, bytes, len);
     }
-    tie->has_failed = tie->has_failed || n < 0 ||
-                      ((size_t)n < len && !hold(tie, bytes + (size_t)n, len - (size_t)n));
+    if (n < 0)
+        tie->error = (int)-n;
+    else if ((size_t)n < len && !hold(tie, bytes + (size_t)n, len - (size_t)n))
+        tie->error = ENOBUFS;
 }
 
 static void on_fin(void *user)
@@ -137,6 +142,10 @@ static int receive(struct tie *tie)
     for (int i = 0; i < PIECES_IN_A_ROW; i++) {
         ssize_t n = link_channel_feed(tie->link, tie->in, tie->fd);
 
+        /* A reset is an error for the first who asks, and an end for those behind.  Where the peer
+         * had ended by itself before that, sending failed with EPIPE. */
+        if (n == 0 && tie->error == ECONNRESET)
+            return -ECONNRESET;
         if (n == 0)
             end_in(tie);
         if (n <= 0)
@@ -147,6 +156,21 @@ static int receive(struct tie *tie)
             break;
     }
     return 0;
+}
+
+/* The peer is gone: what it said before is passed on, as much as the box has room for. */
+static int receive_rest(struct tie *tie)
+{
+    int r = 0;
+
+    while (r == 0 && tie->in) {
+        uint64_t before = tie->bytes_received;
+
+        r = receive(tie);
+        if (tie->bytes_received == before)
+            break;
+    }
+    return r < 0 ? r : -tie->error;
 }
 
 /* ---- both ----------------------------------------------------------------------------------- */
@@ -181,16 +205,19 @@ void tie_close(struct tie *tie)
 
 void tie_break(const struct tie *tie)
 {
-    struct linger now = { .l_onoff = 1, .l_linger = 0 };
-
     if (tie->fd >= 0)
-        (void)setsockopt(tie->fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+        fd_reset_at_close(tie->fd);
+}
+
+bool tie_is_sending(const struct tie *tie)
+{
+    return tie->out || tie->held_len > 0;
 }
 
 struct pollfd tie_wish(const struct tie *tie)
 {
     bool has_room = tie->in && link_channel_room(tie->link, tie->in) > 0;
-    bool wants_out = tie->held_len > 0 || tie->has_failed;
+    bool wants_out = tie->held_len > 0 || tie->error;
 
     return (struct pollfd){
         .fd = has_room || wants_out ? tie->fd : -1,
@@ -200,11 +227,13 @@ struct pollfd tie_wish(const struct tie *tie)
 
 int tie_serve(struct tie *tie, short revents)
 {
-    int r = tie->has_failed ? -EPIPE : 0;
+    int r = 0;
 
-    if (r == 0 && revents & (POLLOUT | POLLERR | POLLHUP))
-        r = give_held(tie);
-    if (r == 0 && tie->in && revents & (POLLIN | POLLERR | POLLHUP))
+    if (!tie->error && revents & (POLLOUT | POLLERR | POLLHUP))
+        tie->error = -give_held(tie);
+    if (tie->error)
+        return receive_rest(tie);
+    if (tie->in && revents & (POLLIN | POLLERR | POLLHUP))
         r = receive(tie);
     if (r == 0)
         end_if_over(tie);

@@ -26,10 +26,10 @@ struct link;
 struct tie {
     struct link *link;
     int fd;
-    uint32_t in;  /* 0: ended */
-    uint32_t out; /* 0: ended */
-    bool has_fin; /* the box has sent all */
-    bool has_failed;
+    uint32_t in;   /* 0: ended */
+    uint32_t out;  /* 0: ended */
+    bool has_fin;  /* the box has sent all */
+    int error;     /* why the peer is not sent to any more; 0 */
     size_t window; /* of what comes from the box */
     uint8_t *held; /* of the box's bytes, what the peer has not taken; room for the window */
     size_t held_at;
@@ -51,10 +51,14 @@ void tie_close(struct tie *tie);
 /* The peer is to see its end as no regular one; before tie_close(). */
 void tie_break(const struct tie *tie);
 
+/* Is there more to come for the peer, or something that it has not taken? */
+bool tie_is_sending(const struct tie *tie);
+
 /* What to wait for; fd is -1 for nothing. */
 struct pollfd tie_wish(const struct tie *tie);
 
-/* Does what the events ask for.  -errno: the peer is gone.  over() may have been called. */
+/* Does what the events ask for.  -errno: the peer is gone, and what it had said before is under way
+ * to the box, with its end where it was a regular one.  over() may have been called. */
 int tie_serve(struct tie *tie, short revents);
 
 /* Nobody in the box reads any more: its input ends, what comes from it still goes to the peer.

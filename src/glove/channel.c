@@ -241,11 +241,14 @@ int channel_early(struct channels *channels, struct channel *channel)
     return channel->spill ? 0 : -ENOBUFS;
 }
 
-int channel_socket(struct channels *channels, struct channel *in, struct channel *out, int fd)
+int channel_socket(struct channels *channels, struct channel *in, struct channel *out, int fd,
+                   bool *was_reset)
 {
     out->fd = fd;
     out->end = CHANNEL_SOCKET;
+    out->was_reset = was_reset;
     in->end = CHANNEL_SOCKET;
+    in->was_reset = was_reset;
     if (!in->spill)
         in->spill = spill_take(channels);
     in->fd = in->spill ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : -1;
@@ -254,8 +257,11 @@ int channel_socket(struct channels *channels, struct channel *in, struct channel
     return in->spill ? -errno : -ENOBUFS;
 }
 
-void channel_reset(struct channel *channel)
+void channel_break(struct channel *channel)
 {
+    if (channel->fd >= 0)
+        fd_reset_at_close(channel->fd);
+    drop_fd(&channel->fd); /* shut down first it would be a regular end */
     channel_free(channel);
 }
 
@@ -279,6 +285,19 @@ int channel_credit(struct channel *channel, uint32_t bytes)
     return 0;
 }
 
+/* No more comes, or an error did.  A reset is an error for the first who asks, and an end for those
+ * behind; what the program had ended itself before that is an end for all. */
+static int end_out(struct channel *channel, struct link *link, int error)
+{
+    if (channel->end != CHANNEL_SOCKET)
+        return error < 0 ? error : channel_finish(channel, link);
+    *channel->was_reset = *channel->was_reset || error < 0;
+    if (!*channel->was_reset)
+        return channel_finish(channel, link);
+    channel_abandon(channel);
+    return 0;
+}
+
 static int serve_out(struct channel *channel, struct link *link)
 {
     for (int i = 0; i < FRAMES_IN_A_ROW && channel->credit > 0; i++) {
@@ -293,11 +312,8 @@ static int serve_out(struct channel *channel, struct link *link)
                                         : link_send_pipe(link, channel->number, channel->fd, most);
         if (n == -EAGAIN)
             return 0;
-        /* A connection that was reset has ended. */
-        if (n == 0 || (n < 0 && channel->end == CHANNEL_SOCKET))
-            return channel_finish(channel, link);
-        if (n < 0)
-            return (int)n;
+        if (n <= 0)
+            return end_out(channel, link, (int)n);
         channel->credit -= (uint64_t)n;
     }
     return 0;
@@ -340,6 +356,14 @@ static ssize_t spill_write(struct spill *spill, int fd)
     return write_pipe(fd, iov, 2);
 }
 
+/* The program does not take it.  After the program's own end the kernel says EPIPE instead. */
+static void write_failed(struct channel *channel, ssize_t error)
+{
+    if (channel->end == CHANNEL_SOCKET && error == -ECONNRESET)
+        *channel->was_reset = true;
+    channel_abandon(channel);
+}
+
 /* Pays back what is owed, once it is worth a frame. */
 static int pay(struct channel *channel, struct link *link)
 {
@@ -378,7 +402,7 @@ static int serve_in(struct channel *channel, struct link *link)
         ssize_t n = spill_write(spill, channel->fd);
 
         if (n < 0)
-            channel_abandon(channel);
+            write_failed(channel, n);
         if (n <= 0)
             break;
         spill->start = (spill->start + (size_t)n) % spill->size;
@@ -405,7 +429,7 @@ static size_t take_directly(struct channel *channel, const struct sheaf *sheaf)
     n = write_pipe(channel->fd, sheaf->iov, sheaf->n);
     if (n >= 0)
         return (size_t)n;
-    channel_abandon(channel);
+    write_failed(channel, n);
     return sheaf->len;
 }
 

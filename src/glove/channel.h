@@ -88,6 +88,7 @@ struct channel {
     uint32_t owed;   /* IN: credit to be paid back */
     uint64_t taken;  /* IN: bytes that have come so far */
     struct spill *spill;
+    bool *was_reset; /* of a socket, for both directions: whoever meets the error is told it once */
 };
 
 struct channels {
@@ -119,19 +120,22 @@ int channel_tty(struct channels *channels, struct channel *in, struct channel *o
 /* An IN channel whose socket is still to come: what the host sends waits for it. */
 int channel_early(struct channels *channels, struct channel *channel);
 
-/* One connection for a channel each way; the socket is taken over, also on failure. */
-int channel_socket(struct channels *channels, struct channel *in, struct channel *out, int fd);
+/* One connection for a channel each way; the socket is taken over, also on failure.  Once the
+ * program's kernel has reset it, was_reset says so, and the OUT channel is abandoned without a FIN
+ * when what had come before is read. */
+int channel_socket(struct channels *channels, struct channel *in, struct channel *out, int fd,
+                   bool *was_reset);
 
 /* Gives the socket of an IN channel what waited for it. */
 int channel_begin(struct channel *channel, struct link *link);
 
-/* Ends an IN channel now; what was not written yet is thrown away. */
-void channel_reset(struct channel *channel);
+/* Ends an IN channel of a socket, whose OUT channel has ended, now: the program sees a reset. */
+void channel_break(struct channel *channel);
 
 /* Ends an OUT channel now. */
 int channel_finish(struct channel *channel, struct link *link);
 
-/* Gives up the pipe of an IN channel; the rest of what the host sends is thrown away. */
+/* Gives up the glove's end of a channel; the rest of what the host sends is thrown away. */
 void channel_abandon(struct channel *channel);
 
 /* Adds what one frame brought; false: it is full.  Zeroed memory is an empty one. */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fd.h"
 #include "glove/glove.h"
 
 /* ---- the table ------------------------------------------------------------------------------ */
@@ -70,7 +71,8 @@ int conn_open_channels(struct glove *glove, struct conn *conn, uint32_t in, uint
 
 int conn_attach(struct glove *glove, struct conn *conn)
 {
-    int r = channel_socket(&glove->channels, conn->in, conn->out, take_fd(&conn->fd));
+    int r =
+        channel_socket(&glove->channels, conn->in, conn->out, take_fd(&conn->fd), &conn->was_reset);
 
     conn->state = CONN_OPEN;
     conn->out->is_held = conn->talk != NULL;
@@ -85,9 +87,7 @@ int conn_attach(struct glove *glove, struct conn *conn)
 
 void conn_reset_fd(int fd)
 {
-    struct linger now = { .l_onoff = 1, .l_linger = 0 };
-
-    (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+    fd_reset_at_close(fd);
     close(fd);
 }
 
@@ -102,9 +102,15 @@ static void forget(struct conn *conn)
     conn->state = CONN_FREE;
 }
 
+static int tell(struct glove *glove, const struct conn *conn, int error)
+{
+    struct msg_hung_up msg = { .ask = conn->ask, .error = (uint32_t)error };
+
+    return link_send(&glove->link, MSG_HUNG_UP, 0, 0, &msg);
+}
+
 static int settle(struct glove *glove, struct conn *conn)
 {
-    struct msg_hung_up msg = { .ask = conn->ask };
     bool has_in = conn_has_channel(conn->in, conn->in_number);
     bool has_out = conn_has_channel(conn->out, conn->out_number);
     int r = conn->talk && has_out ? proxy_settle(glove, conn) : 0;
@@ -115,10 +121,14 @@ static int settle(struct glove *glove, struct conn *conn)
         forget(conn);
         return 0;
     }
+    if (has_out && conn->out->fd < 0 && !conn->has_told_reset) {
+        conn->has_told = conn->has_told_reset = true;
+        return tell(glove, conn, ECONNRESET);
+    }
     if (!has_in || conn->in->fd >= 0 || conn->has_told)
         return 0;
     conn->has_told = true;
-    return link_send(&glove->link, MSG_HUNG_UP, 0, 0, &msg);
+    return tell(glove, conn, 0);
 }
 
 int conn_settle(struct glove *glove)
@@ -143,6 +153,13 @@ int conn_settle(struct glove *glove)
     return r;
 }
 
+/* What the host has sent to its end still goes to a program that reads slowly.  But the place of a
+ * connection that the host asked for is free, as it believes. */
+static bool may_finish(const struct conn *conn)
+{
+    return conn->in->has_fin && !(conn->ask & DIAL_ASK);
+}
+
 /* The other end is gone in both directions; the host sends nothing behind that. */
 int conn_hang_up(struct glove *glove, const void *msg)
 {
@@ -153,10 +170,14 @@ int conn_hang_up(struct glove *glove, const void *msg)
     if (!conn || !conn->has_channels)
         return 0; /* it crossed with our own end */
     drop_fd(&conn->fd);
-    if (conn_has_channel(conn->in, conn->in_number))
-        channel_reset(conn->in);
     if (conn_has_channel(conn->out, conn->out_number))
         r = channel_finish(conn->out, &glove->link);
+    if (conn_has_channel(conn->in, conn->in_number)) {
+        conn->has_told = true;
+        if (may_finish(conn))
+            return r;
+        channel_break(conn->in);
+    }
     forget(conn);
     return r;
 }

@@ -5,8 +5,8 @@
  *    free ──► (talks to the proxy ──►) asked ──► open ──► both channels have ended, or the host
  * hangs up
  *
- * An open one is two channels on one socket.  Whoever does not read any more says so: the glove
- * with HUNG_UP, the host with HANG_UP.
+ * An open one is two channels on one socket.  Of a program that does not read any more, and of a
+ * reset, the glove tells with HUNG_UP; the host ends both directions with HANG_UP.
  */
 #pragma once
 
@@ -43,7 +43,9 @@ struct conn {
     uint32_t in_number;
     uint32_t out_number;
     bool has_channels;
+    bool was_reset;
     bool has_told; /* that nobody here reads it */
+    bool has_told_reset;
 };
 
 struct conns {

@@ -15,7 +15,7 @@
 #include "wire/frame.h"
 
 #define WIRE_MAGIC   0x784f6247u /* "GbOx" */
-#define WIRE_VERSION 5u
+#define WIRE_VERSION 6u
 
 /* Who may send a message. */
 enum msg_direction {

@@ -143,7 +143,7 @@ static void a_host_that_hangs_up_is_noticed(void **state)
     assert_int_equal(answer_of(box, &msg), 0);
     fd = accept_one(listener);
     hang_up(box, &msg);
-    assert_true(fd_read_full(fd, &byte, 1) <= 0);
+    assert_int_equal(fd_read_full(fd, &byte, 1), -ECONNRESET);
     box_wait(box, box_stream(box, msg.out)->has_fin);
     close(fd);
     close(listener);
@@ -164,11 +164,15 @@ static void a_server_that_goes_is_told_of(void **state)
     assert_int_equal(answer_of(box, &msg), 0);
     fd = accept_one(listener);
     assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now)), 0);
+    assert_int_equal(write(fd, "last", 4), 4);
     close(fd);
-    box_wait(box, box_stream(box, msg.out)->has_fin);
+    box_wait(box, box->hung_up.ask == msg.ask && box->hung_up.error == ECONNRESET);
+    assert_int_equal(box_stream(box, msg.out)->len, 4);
+    assert_false(box_stream(box, msg.out)->has_fin);
+    /* What crossed with it is nobody's. */
     box_send_data(box, msg.in, bytes, sizeof(bytes), false);
-    box_wait(box, box->hung_up.ask == msg.ask);
     hang_up(box, &msg);
+    box_wait(box, box_stream(box, msg.out)->has_fin);
     box_ping(box);
     close(listener);
     box_down(box);

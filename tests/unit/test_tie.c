@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* unit/test_tie.c - what is held for a peer that does not read: as much as may be, and as long as
  * it must. */
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "base/fd.h"
 #include "box/link_parts.h"
 #include "box/tie.h"
 #include "evil_glove.h"
@@ -146,7 +150,7 @@ static void a_connection_over_the_bound_of_all_is_cut_off(void **state)
     box_sends(&tied);
     assert_true(tied.held <= TIES_HELD_MAX);
     assert_true(tie_wish(&tied.tie).events & POLLOUT); /* it wants to be told of its end */
-    assert_int_equal(tie_serve(&tied.tie, POLLOUT), -EPIPE);
+    assert_int_equal(tie_serve(&tied.tie, POLLOUT), -ENOBUFS);
     tie_close(&tied.tie);
     assert_int_equal(tied.held, others); /* what the others hold is theirs */
     tied_down(&tied);
@@ -287,6 +291,67 @@ static void few_windows_are_wide_at_a_time(void **state)
     tied_down(&tied[0]);
 }
 
+/* As tied_up(), but over TCP, whose ends are of two kinds. */
+static void tied_up_tcp(struct tied *tied)
+{
+    struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+    socklen_t len = sizeof(at);
+    int door = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int ours = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    evil_up(&tied->evil);
+    evil_greet(&tied->evil);
+    tied->held = 0;
+    tied->tie = (struct tie){ .held_in_all = &tied->held, .over = ignore };
+    assert_int_equal(bind(door, (struct sockaddr *)&at, len), 0);
+    assert_int_equal(listen(door, 1), 0);
+    assert_int_equal(getsockname(door, (struct sockaddr *)&at, &len), 0);
+    assert_int_equal(connect(ours, (struct sockaddr *)&at, len), 0);
+    tied->peer = accept4(door, NULL, NULL, SOCK_CLOEXEC);
+    close(door);
+    assert_int_equal(tie_open(&tied->tie, tied->evil.link, ours), 0);
+}
+
+/* The peer answers, perhaps ends, and resets; then the box says something.  What the host does. */
+static int answered_and_reset(struct tied *tied, bool with_end, bool *ret_has_end)
+{
+    uint8_t payload[WIRE_PAYLOAD_MAX];
+    struct wire_head head;
+    uint32_t in;
+    int r;
+
+    tied_up_tcp(tied);
+    in = tied->tie.in;
+    assert_int_equal(send(tied->peer, "too much", 8, 0), 8);
+    if (with_end)
+        assert_int_equal(shutdown(tied->peer, SHUT_WR), 0);
+    fd_reset_at_close(tied->peer);
+    close(tied->peer);
+    tied->peer = -1;
+    box_sends(tied);
+    assert_true(tie_wish(&tied->tie).events & POLLOUT);
+    r = tie_serve(&tied->tie, POLLIN | POLLOUT | POLLERR | POLLHUP);
+    assert_int_equal(evil_read(&tied->evil, &head, payload), MSG_DATA);
+    assert_int_equal(head.channel, in);
+    assert_int_equal(head.size, 8);
+    *ret_has_end = !tied->tie.in;
+    tie_close(&tied->tie);
+    evil_down(&tied->evil);
+    return r;
+}
+
+static void what_a_peer_said_before_it_went_is_passed_on(void **state)
+{
+    struct tied tied;
+    bool has_end;
+
+    (void)state;
+    assert_int_equal(answered_and_reset(&tied, false, &has_end), -ECONNRESET);
+    assert_false(has_end);
+    assert_int_equal(answered_and_reset(&tied, true, &has_end), -EPIPE);
+    assert_true(has_end);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -296,6 +361,7 @@ int main(void)
         cmocka_unit_test(a_connection_over_the_bound_of_all_is_cut_off),
         cmocka_unit_test(more_is_under_way_where_much_is_carried),
         cmocka_unit_test(few_windows_are_wide_at_a_time),
+        cmocka_unit_test(what_a_peer_said_before_it_went_is_passed_on),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

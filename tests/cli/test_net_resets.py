@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who breaks a connection off is seen to do so at its other end, behind what was said before; an end stays an end."""
+import queue
+import socket
+import threading
+
+import pytest
+
+from lib import kept
+from lib.net import python
+from test_net import run, serve  # noqa: F401
+from test_ports import served
+
+RULES = "one.test,127.0.0.1"
+RESET = b"\1\0\0\0\0\0\0\0"
+
+CONNECT = "s = socket.create_connection(('one.test', int(sys.argv[1])))\n"
+FILL = ("s.settimeout(0.5)\nn = 0\n"
+        "try:\n    while True:\n        n += s.send(b'x' * 65536)\nexcept OSError:\n    pass\n")
+# What comes, and how it ends: the same inside and outside.
+READ_ALL = """def read_all(s):
+    got = b''
+    try:
+        while piece := s.recv(65536):
+            got += piece
+        return got, 'end'
+    except ConnectionResetError:
+        return got, 'reset'
+"""
+exec(READ_ALL)
+
+
+class Watched:
+    """Two connections of a program: what came on the first, read when the second is there, which ends behind it."""
+
+    def __init__(self, serve, greeting, late=b""):  # noqa: F811
+        self.server = serve(self._handle)
+        self.greeting, self.late = greeting, late
+        self.first = True
+        self.go, self.over = threading.Event(), threading.Event()
+        self.found = queue.Queue()
+
+    @property
+    def port(self):
+        return self.server.port
+
+    def _handle(self, connection):
+        if not self.first:
+            self.go.set()
+            self.over.wait(30)
+            return
+        self.first = False
+        connection.sendall(self.greeting)
+        self.go.wait(30)
+        if self.late:
+            connection.sendall(self.late)
+        self.found.put(read_all(connection))  # noqa: F821
+        self.over.set()
+
+
+SECOND = "s.close()\nsocket.create_connection(('one.test', int(sys.argv[1]))).recv(1)\n"
+
+
+def test_a_program_that_leaves_words_unread_resets_behind_what_it_had_said(run, serve):  # noqa: F811
+    watched = Watched(serve, b"hello")
+    done = run(RULES, *python(CONNECT + "s.recv(5, socket.MSG_PEEK)\ns.sendall(b'a word')\n" + SECOND, watched.port))
+    assert done.returncode == 0 and watched.found.get(timeout=30) == (b"a word", "reset"), done
+
+
+def test_a_server_that_did_not_get_all_sees_no_end(run, serve):  # noqa: F811
+    watched = Watched(serve, b"hello")
+    done = run(RULES, *python(CONNECT + "s.recv(5, socket.MSG_PEEK)\n" + FILL + SECOND + "print(n)", watched.port))
+    got, how = watched.found.get(timeout=30)
+    assert done.returncode == 0 and how == "reset" and len(got) < int(done.document["stdout"]), (len(got), how, done)
+
+
+def test_a_late_word_takes_nothing_away_from_what_was_sent(run, serve):  # noqa: F811
+    watched = Watched(serve, b"", b"late")
+    done = run(RULES, *python(CONNECT + "s.sendall(b'x' * 20000)\n" + SECOND, watched.port))
+    got, how = watched.found.get(timeout=30)
+    assert done.returncode == 0 and (len(got), how) == (20000, "end"), (len(got), how, done)
+
+
+def test_a_server_that_breaks_off_has_not_ended(run, serve):  # noqa: F811
+    def rude(connection):
+        connection.sendall(b"y" * 100000)
+        connection.recv(1)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+
+    done = run(RULES, *python(
+        READ_ALL + CONNECT + "n = len(s.recv(100000, socket.MSG_WAITALL))\ns.sendall(b'x')\nprint(n, read_all(s))",
+        serve(rude).port))
+    assert done.document["stdout"] == "100000 (b'', 'reset')\n", done
+
+
+def test_a_slow_program_gets_all_though_it_speaks_to_a_server_that_has_ended(run, serve):  # noqa: F811
+    def brief(connection):
+        connection.sendall(b"y" * 300000)
+        connection.close()
+        gone.set()
+
+    gone = threading.Event()
+    done = run(RULES, *python(
+        READ_ALL + "s = socket.socket()\ns.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)\n"
+        "s.connect(('one.test', int(sys.argv[1])))\n"
+        "socket.create_connection(('one.test', int(sys.argv[2]))).recv(1)\n"
+        "s.sendall(b'x')\ntime.sleep(0.2)\ngot, how = read_all(s)\nprint(len(got), how)",
+        serve(brief).port, serve(lambda connection: gone.wait(30)).port))
+    assert done.document["stdout"] == "300000 end\n", done
+
+
+def test_an_answer_before_all_was_said_is_heard(run, serve):  # noqa: F811
+    def refuse(connection):
+        connection.recv(10)
+        connection.sendall(b"too much" * 10000)  # and a reset, because much was not read
+
+    done = run(RULES, *python(READ_ALL + CONNECT + FILL + "print(len(read_all(s)[0]))", serve(refuse).port))
+    assert done.document["stdout"] == "80000\n", done
+
+
+def test_a_server_of_a_box_that_has_had_its_bytes_sees_no_end(run, serve):  # noqa: F811
+    found = queue.Queue()
+    server = serve(lambda connection: found.put(read_all(connection)[1]))  # noqa: F821
+    run(RULES, *python(CONNECT + FILL, server.port), options=["--net-bytes", "100k"])
+    assert found.get(timeout=30) == "reset"
+
+
+# ---- through a port -----------------------------------------------------------------------------
+
+def test_a_server_in_a_box_that_breaks_off_has_not_ended():
+    with served("rude") as box, box.connect() as s:
+        s.sendall(b"x")
+        with pytest.raises(ConnectionResetError):
+            s.recv(1)
+
+
+def test_a_server_whose_box_is_removed_has_not_ended():
+    with served("flood") as box, box.connect() as s:
+        s.recv(1000)
+        assert kept.call("rm", box.name).returncode == 0
+        with pytest.raises(ConnectionResetError):
+            while s.recv(65536):
+                pass
+
+
+def test_a_client_that_breaks_off_has_not_ended():
+    with served("echo") as box:
+        with box.connect() as s:
+            s.sendall(b"x")
+            assert s.recv(1) == b"x"
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+        box.living.expect(b"broken")
