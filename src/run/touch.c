@@ -3,22 +3,44 @@
 #include "run/touch.h"
 
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "json/utf8.h"
 
-/* As file systems may have it that know no case: some (ext4's directories with casefold, HFS+)
- * leave characters out that nobody sees, none of which is ASCII.  This leaves all of those out. */
+/* A character as file systems may have it that know no case (ext4's directories with casefold,
+ * HFS+): some leave out what nobody sees, and two letters that are none of ASCII become such.  0:
+ * left out. */
+static uint32_t folded(uint32_t point)
+{
+    if (point < 0x80)
+        return point >= 'A' && point <= 'Z' ? point + ('a' - 'A') : point;
+    if (point == 0x017f)
+        return 's';
+    if (point == 0x212a)
+        return 'k';
+    return utf8_is_unseen(point) ? 0 : point;
+}
+
 static bool is_like(const char *text, size_t text_len, const char *name, size_t name_len)
 {
+    const uint8_t *bytes = (const uint8_t *)text;
     size_t at = 0;
+    size_t len;
 
-    for (size_t i = 0; i < text_len; i++) {
-        if ((unsigned char)text[i] >= 0x80)
+    for (size_t i = 0; i < text_len; i += len) {
+        uint32_t point;
+
+        len = utf8_decode(bytes + i, text_len - i, &point);
+        if (len == 0)
+            return false;
+        point = folded(point);
+        if (point == 0)
             continue;
-        if (at == name_len || strncasecmp(&text[i], &name[at], 1) != 0)
+        if (at == name_len || point != folded((uint8_t)name[at]))
             return false;
         at++;
     }

@@ -4,6 +4,7 @@
  *
  * What comes out of a box is data until then.  What git obeys does not come out at all: a prompt of
  * the shell that shows a branch is enough to run it.  Of the others whoever takes them is told.
+ * Names count as on file systems that know no case.
  */
 #pragma once
 

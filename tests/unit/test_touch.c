@@ -16,10 +16,10 @@ static void what_git_obeys(void **state)
         ".git",       ".git/config",       "a/.GIT/hooks/x", "lib/.git",  "HEAD",
         "a.git/Head", ".g\u200cit/config", "a/.git\ufeff/x", "\u2060HEAD"
     };
-    static const char *const others[] = { "",        ".gitignore", "a.git/x",
-                                          "git",     ".git2/x",    "HEAD/x",
-                                          "HEAD.py", "AHEAD",      ".gi\u200c/x",
-                                          "\u200c",  ".g/it" };
+    static const char *const others[] = {
+        "",      ".gitignore",  "a.git/x", "git",          ".git2/x",    "HEAD/x", "HEAD.py",
+        "AHEAD", ".gi\u200c/x", ".gité/x", "проект.git/x", ".g\xffit/x", "\u200c", ".g/it"
+    };
 
     (void)state;
     for (size_t i = 0; i < N_ELEMENTS(obeyed); i++)
@@ -50,6 +50,8 @@ static void who_runs_what(void **state)
         { "makefile", "make" },
         { "gnuMakefile", "make" },
         { ".hus\u200dky/pre-commit", "husky" },
+        { "ma\u212aefile", "make" },
+        { ".v\u017fcode/tasks.json", "VS Code" },
     };
     static const char *const nobody[] = { "",      "main.py",    ".vscode",   "a.vscode/x",
                                           ".pth",  "my.envrc",   "Makefiles", "x/Makefile/y",
