@@ -103,7 +103,7 @@ def test_a_stream_that_is_spoilt_on_its_way_is_told_as_that(docker, tmp_path):
         try:
             process = subprocess.Popen(docker.words("echo up; sleep 1000", as_json=False), stdin=subprocess.DEVNULL,
                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                       env=box.environment({"DOCKER_HOST": f"unix://{path}"}))
+                                       env=box.environment({**docker.environment, "DOCKER_HOST": f"unix://{path}"}))
             assert process.stdout.readline() == b"up\n"
             between.spoil.set()
             _, err = process.communicate(timeout=60)
