@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "box/audit.h"
 #include "box/carry.h"
+#include "egress/resolve.h"
 #include "run/run.h"
 
 #define OUT_SHOWN      4000
@@ -121,7 +122,7 @@ static void put_decision(const struct audit_entry *entry, struct buf *ret)
     if (entry->answer != NET_YES)
         (void)buf_printf(ret, " was refused: %s", net_answer_text(entry->answer));
     else if (entry->error)
-        (void)buf_printf(ret, " could not be reached: %s", carry_error_text(entry->error));
+        (void)buf_printf(ret, " could not be reached: %s", resolve_error_text(entry->error));
     else
         (void)buf_puts(ret, " was reached");
 }

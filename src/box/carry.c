@@ -88,13 +88,6 @@ static void note(const struct conn *conn, enum net_answer answer, int error, boo
         spec->note(spec->user, &told);
 }
 
-const char *carry_error_text(int error)
-{
-    if (error == ENOENT)
-        return "no such name";
-    return error == EAGAIN ? "the name could not be looked up" : strerror(error);
-}
-
 static void conn_clear(struct conn *conn)
 {
     if (conn->resolve) {
@@ -129,7 +122,7 @@ static void refuse(struct conn *conn, enum net_answer answer)
 static void fail(struct conn *conn, int error)
 {
     note(conn, NET_YES, error, false);
-    tell(conn, error, carry_error_text(error));
+    tell(conn, error, resolve_error_text(error));
     conn_clear(conn);
 }
 

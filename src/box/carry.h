@@ -61,9 +61,6 @@ struct carry_caps {
     const char *denied;   /* rules of what it may not reach, whatever the policy says; NULL: none */
 };
 
-/* Why an allowed one could not be reached, for people. */
-const char *carry_error_text(int error);
-
 struct carry_spec {
     const struct net_policy *policy;                         /* must live as long as the carry */
     void (*note)(void *user, const struct carry_note *note); /* may be NULL */

@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "box/carry.h"
+#include "egress/resolve.h"
 #include "json/bind.h"
 #include "json/writer.h"
 
@@ -165,7 +166,7 @@ void net_log_note(void *user, const struct carry_note *note)
     if (note->answer != NET_YES)
         json_put_str(&w, "reason", net_answer_text(note->answer));
     else if (note->error)
-        json_put_str(&w, "reason", carry_error_text(note->error));
+        json_put_str(&w, "reason", resolve_error_text(note->error));
     if (*note->name)
         json_put_str(&w, "name", note->name);
     if (note->address)

@@ -269,3 +269,10 @@ int resolve_take(struct resolve *resolve, struct net_address *ret, size_t *ret_n
     *ret_n = resolve->n;
     return resolve->code;
 }
+
+const char *resolve_error_text(int error)
+{
+    if (error == ENOENT)
+        return "no such name";
+    return error == EAGAIN ? "the name could not be looked up" : strerror(error);
+}

@@ -31,6 +31,9 @@ int resolve_fd(const struct resolve *resolve);
  * such name; -EAGAIN: it could not be told. */
 int resolve_take(struct resolve *resolve, struct net_address *ret, size_t *ret_n);
 
+/* Why something could not be reached, its name or its address, for people. */
+const char *resolve_error_text(int error);
+
 /* Also while it is under way: its thread ends by itself. */
 void resolve_free(struct resolve *resolve);
 

@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "base/num.h"
 #include "box/audit.h"
-#include "box/carry.h"
+#include "egress/resolve.h"
 #include "json/writer.h"
 #include "run/packages.h"
 
@@ -411,7 +411,7 @@ static void put_decision(struct json_writer *w, const struct audit_entry *entry)
     json_put_bool(w, "allowed", entry->answer == NET_YES);
     json_put_str(w, "reason",
                  entry->answer != NET_YES ? net_answer_text(entry->answer)
-                 : entry->error           ? carry_error_text(entry->error)
+                 : entry->error           ? resolve_error_text(entry->error)
                                           : NULL);
     json_put_u64(w, "count", entry->count);
     json_object_end(w);
