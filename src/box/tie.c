@@ -18,6 +18,9 @@
 #define PIECES_IN_A_ROW 2
 #define PIECE_LARGE     16384
 
+/* From a peer that nobody hears. */
+#define UNHEARD_MAX ((size_t)1 << 20)
+
 /* Bytes to the peer after which a connection is one that carries much. */
 #define MUCH ((uint64_t)1 << 20)
 
@@ -137,15 +140,20 @@ static void end_in(struct tie *tie)
     tie->in = 0;
 }
 
+/* That a connection broke is an error for the first who asks, and an end for those behind.  Where
+ * the peer had ended by itself before that, sending fails with EPIPE. */
+static bool was_broken(const struct tie *tie)
+{
+    return tie->error && tie->error != EPIPE && tie->error != ENOBUFS;
+}
+
 static int receive(struct tie *tie)
 {
     for (int i = 0; i < PIECES_IN_A_ROW; i++) {
         ssize_t n = link_channel_feed(tie->link, tie->in, tie->fd);
 
-        /* A reset is an error for the first who asks, and an end for those behind.  Where the peer
-         * had ended by itself before that, sending failed with EPIPE. */
-        if (n == 0 && tie->error == ECONNRESET)
-            return -ECONNRESET;
+        if (n == 0 && was_broken(tie))
+            return -tie->error;
         if (n == 0)
             end_in(tie);
         if (n <= 0)
@@ -171,6 +179,20 @@ static int receive_rest(struct tie *tie)
             break;
     }
     return r < 0 ? r : -tie->error;
+}
+
+/* Its kernel would reset a peer that speaks to nobody; this one may still have much to hear. */
+static int throw_away(struct tie *tie)
+{
+    char bytes[16384];
+    ssize_t n = recv(tie->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+
+    if (n < 0)
+        return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+    tie->is_deaf = n > 0;
+    tie->unheard += (size_t)n;
+    count(tie, (size_t)n);
+    return tie->unheard > UNHEARD_MAX ? -EPIPE : 0;
 }
 
 /* ---- both ----------------------------------------------------------------------------------- */
@@ -216,7 +238,7 @@ bool tie_is_sending(const struct tie *tie)
 
 struct pollfd tie_wish(const struct tie *tie)
 {
-    bool has_room = tie->in && link_channel_room(tie->link, tie->in) > 0;
+    bool has_room = tie->is_deaf || (tie->in && link_channel_room(tie->link, tie->in) > 0);
     bool wants_out = tie->held_len > 0 || tie->error;
 
     return (struct pollfd){
@@ -233,6 +255,8 @@ int tie_serve(struct tie *tie, short revents)
         tie->error = -give_held(tie);
     if (tie->error)
         return receive_rest(tie);
+    if (tie->is_deaf && revents & (POLLIN | POLLERR | POLLHUP))
+        r = throw_away(tie);
     if (tie->in && revents & (POLLIN | POLLERR | POLLHUP))
         r = receive(tie);
     if (r == 0)
@@ -242,7 +266,9 @@ int tie_serve(struct tie *tie, short revents)
 
 void tie_deaf(struct tie *tie)
 {
-    if (tie->in)
+    if (tie->in) {
         end_in(tie);
+        tie->is_deaf = true;
+    }
     end_if_over(tie);
 }

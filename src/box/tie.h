@@ -26,10 +26,12 @@ struct link;
 struct tie {
     struct link *link;
     int fd;
-    uint32_t in;   /* 0: ended */
-    uint32_t out;  /* 0: ended */
-    bool has_fin;  /* the box has sent all */
-    int error;     /* why the peer is not sent to any more; 0 */
+    uint32_t in;  /* 0: ended */
+    uint32_t out; /* 0: ended */
+    bool has_fin; /* the box has sent all */
+    int error;    /* why the peer is not sent to any more; 0 */
+    bool is_deaf; /* nobody hears the peer, who may still speak */
+    size_t unheard;
     size_t window; /* of what comes from the box */
     uint8_t *held; /* of the box's bytes, what the peer has not taken; room for the window */
     size_t held_at;
@@ -61,6 +63,7 @@ struct pollfd tie_wish(const struct tie *tie);
  * to the box, with its end where it was a regular one.  over() may have been called. */
 int tie_serve(struct tie *tie, short revents);
 
-/* Nobody in the box reads any more: its input ends, what comes from it still goes to the peer.
- * over() may have been called. */
+/* Nobody in the box reads any more: its input ends, what comes from it still goes to the peer. What
+ * the peer says is thrown away, so that it comes to reading; one that says very much is taken for
+ * gone.  over() may have been called. */
 void tie_deaf(struct tie *tie);

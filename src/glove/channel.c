@@ -356,12 +356,24 @@ static ssize_t spill_write(struct spill *spill, int fd)
     return write_pipe(fd, iov, 2);
 }
 
-/* The program does not take it.  After the program's own end the kernel says EPIPE instead. */
-static void write_failed(struct channel *channel, ssize_t error)
+/* The program does not take it.  Behind its own end the kernel says EPIPE, and it was no reset. */
+static void write_failed(struct channel *channel, int error)
 {
-    if (channel->end == CHANNEL_SOCKET && error == -ECONNRESET)
+    if (channel->end == CHANNEL_SOCKET && error != 0 && error != EPIPE)
         *channel->was_reset = true;
     channel_abandon(channel);
+}
+
+/* The other end is closed: how? */
+static void hung_up(struct channel *channel)
+{
+    int error = 0;
+    socklen_t len = sizeof(error);
+
+    if (channel->end == CHANNEL_SOCKET &&
+        getsockopt(channel->fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
+        error = errno;
+    write_failed(channel, error);
 }
 
 /* Pays back what is owed, once it is worth a frame. */
@@ -397,12 +409,12 @@ static int serve_in(struct channel *channel, struct link *link)
     struct spill *spill = channel->spill;
 
     if (spill->len == 0)
-        channel_abandon(channel); /* the other end is closed */
+        hung_up(channel);
     while (channel->fd >= 0 && spill->len > 0) {
         ssize_t n = spill_write(spill, channel->fd);
 
         if (n < 0)
-            write_failed(channel, n);
+            write_failed(channel, (int)-n);
         if (n <= 0)
             break;
         spill->start = (spill->start + (size_t)n) % spill->size;
@@ -429,7 +441,7 @@ static size_t take_directly(struct channel *channel, const struct sheaf *sheaf)
     n = write_pipe(channel->fd, sheaf->iov, sheaf->n);
     if (n >= 0)
         return (size_t)n;
-    write_failed(channel, n);
+    write_failed(channel, (int)-n);
     return sheaf->len;
 }
 

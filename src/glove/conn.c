@@ -42,6 +42,27 @@ struct conn *conn_new(struct conns *conns, enum conn_kind kind, uint32_t ask)
     return NULL;
 }
 
+/* The host counts on the place as soon as both directions have ended for it. */
+static bool is_done_with(const struct conn *conn)
+{
+    return conn->state == CONN_OPEN && !conn_has_channel(conn->out, conn->out_number) &&
+           conn_has_channel(conn->in, conn->in_number) && conn->in->has_fin;
+}
+
+struct conn *conn_in_place_of_one(struct conns *conns, uint32_t ask)
+{
+    for (size_t i = 0; i < conns->used[CONN_THEIRS]; i++) {
+        struct conn *conn = &conns->all[CONN_THEIRS][i];
+
+        if (!is_done_with(conn))
+            continue;
+        channel_break(conn->in);
+        conn->state = CONN_FREE;
+        return conn_new(conns, CONN_THEIRS, ask);
+    }
+    return NULL;
+}
+
 struct conn *conn_of(struct conns *conns, uint32_t ask)
 {
     enum conn_kind kind = ask & DIAL_ASK ? CONN_THEIRS : CONN_OURS;
@@ -78,9 +99,11 @@ int conn_attach(struct glove *glove, struct conn *conn)
     conn->out->is_held = conn->talk != NULL;
     if (r == 0)
         return channel_begin(conn->in, &glove->link);
-    /* No descriptor is left: it ends before it has begun. */
+    /* No descriptor is left: it breaks before it has begun. */
+    fd_reset_at_close(conn->out->fd);
     channel_abandon(conn->in);
-    return channel_finish(conn->out, &glove->link);
+    channel_abandon(conn->out);
+    return 0;
 }
 
 /* ---- ends ----------------------------------------------------------------------------------- */
@@ -109,6 +132,12 @@ static int tell(struct glove *glove, const struct conn *conn, int error)
     return link_send(&glove->link, MSG_HUNG_UP, 0, 0, &msg);
 }
 
+/* The host takes no more now, and a reset waits for nobody. */
+static bool is_stuck(const struct conn *conn)
+{
+    return conn->was_reset && conn->out->credit == 0;
+}
+
 static int settle(struct glove *glove, struct conn *conn)
 {
     bool has_in = conn_has_channel(conn->in, conn->in_number);
@@ -121,6 +150,8 @@ static int settle(struct glove *glove, struct conn *conn)
         forget(conn);
         return 0;
     }
+    if (has_out && is_stuck(conn))
+        channel_abandon(conn->out);
     if (has_out && conn->out->fd < 0 && !conn->has_told_reset) {
         conn->has_told = conn->has_told_reset = true;
         return tell(glove, conn, ECONNRESET);
@@ -169,7 +200,8 @@ int conn_hang_up(struct glove *glove, const void *msg)
 
     if (!conn || !conn->has_channels)
         return 0; /* it crossed with our own end */
-    drop_fd(&conn->fd);
+    if (conn->fd >= 0)
+        conn_reset_fd(take_fd(&conn->fd));
     if (conn_has_channel(conn->out, conn->out_number))
         r = channel_finish(conn->out, &glove->link);
     if (conn_has_channel(conn->in, conn->in_number)) {

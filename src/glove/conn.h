@@ -59,6 +59,10 @@ bool conn_has_room(const struct conns *conns, enum conn_kind kind);
 /* A new one that is asked for, or NULL. */
 struct conn *conn_new(struct conns *conns, enum conn_kind kind, uint32_t ask);
 
+/* In the place of one that the host asked for and has done with, whose program reads slowly: that
+ * one breaks.  NULL where there is none. */
+struct conn *conn_in_place_of_one(struct conns *conns, uint32_t ask);
+
 /* By its number, which says the kind; NULL. */
 struct conn *conn_of(struct conns *conns, uint32_t ask);
 

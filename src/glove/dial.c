@@ -114,6 +114,8 @@ int dial_begin(struct glove *glove, const void *msg)
         conn = r < 0 ? NULL : conn_new(&glove->conns, CONN_THEIRS, dial->ask);
     }
     if (!conn)
+        conn = conn_in_place_of_one(&glove->conns, dial->ask);
+    if (!conn)
         return -EPROTO;
     conn->port = (uint16_t)dial->port;
     r = conn_open_channels(glove, conn, dial->in, dial->out);

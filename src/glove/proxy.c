@@ -47,9 +47,10 @@ static void drop(struct conn *conn)
 }
 
 /* A few bytes to a program that has been sent next to nothing: they fit. */
-static void say(const struct conn *conn, const void *bytes, size_t len)
+static void say(struct conn *conn, const void *bytes, size_t len)
 {
-    (void)send(conn->fd, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (send(conn->fd, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 && errno == ECONNRESET)
+        conn->was_reset = true;
 }
 
 static void say_last(struct conn *conn, const void *bytes, size_t len)

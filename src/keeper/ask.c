@@ -3,7 +3,8 @@
  *
  *    glove ── LOOKUP, CONNECT ──► server ── TOLD ──►         a question, and perhaps a connection
  *    glove ◄── DIAL ── server,  ── DIALLED ──►               a connection that the server wants
- *    glove ── HUNG_UP ──► server,  ◄── HANG_UP ──            its end in both directions
+ *    glove ── HUNG_UP ──► server                             its program reads no more, or it broke
+ *    glove ◄── HANG_UP ── server                             its end in both directions
  *
  * A connection is two routes and an entry here, which goes when both routes have ended or the
  * server hangs up.  Numbers of questions are the glove's own; those of dials are the keeper's on
@@ -120,7 +121,7 @@ int ask_serve(struct keeper *k, struct keeper_client *c, const struct msg_serve 
 static int take_back(struct keeper *k, struct keeper_client *c, uint32_t number)
 {
     struct msg_told told = { .ask = number, .error = EAGAIN };
-    struct msg_hung_up end = { .ask = number };
+    struct msg_hung_up end = { .ask = number, .error = EAGAIN };
     int r = route_send(k, MSG_TOLD, 0, 0, &told, NULL, 0);
 
     return r < 0 ? r : client_send_msg(c, MSG_HUNG_UP, 0, &end);

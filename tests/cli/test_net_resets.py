@@ -31,52 +31,47 @@ exec(READ_ALL)
 
 
 class Watched:
-    """Two connections of a program: what came on the first, read when the second is there, which ends behind it."""
+    """A server, what it got and how that ended, read when the program comes to the second one, which ends behind it."""
 
-    def __init__(self, serve, greeting, late=b""):  # noqa: F811
-        self.server = serve(self._handle)
+    def __init__(self, serve, greeting=b"", late=b""):  # noqa: F811
         self.greeting, self.late = greeting, late
-        self.first = True
         self.go, self.over = threading.Event(), threading.Event()
         self.found = queue.Queue()
+        self.ports = serve(self._listen).port, serve(self._wait).port
 
-    @property
-    def port(self):
-        return self.server.port
-
-    def _handle(self, connection):
-        if not self.first:
-            self.go.set()
-            self.over.wait(30)
-            return
-        self.first = False
-        connection.sendall(self.greeting)
+    def _listen(self, connection):
+        if self.greeting:
+            connection.sendall(self.greeting)
         self.go.wait(30)
         if self.late:
             connection.sendall(self.late)
         self.found.put(read_all(connection))  # noqa: F821
         self.over.set()
 
+    def _wait(self, connection):
+        self.go.set()
+        self.over.wait(30)
 
-SECOND = "s.close()\nsocket.create_connection(('one.test', int(sys.argv[1]))).recv(1)\n"
+
+SECOND = "s.close()\nsocket.create_connection(('one.test', int(sys.argv[2]))).recv(1)\n"
 
 
 def test_a_program_that_leaves_words_unread_resets_behind_what_it_had_said(run, serve):  # noqa: F811
     watched = Watched(serve, b"hello")
-    done = run(RULES, *python(CONNECT + "s.recv(5, socket.MSG_PEEK)\ns.sendall(b'a word')\n" + SECOND, watched.port))
+    done = run(RULES, *python(CONNECT + "s.recv(5, socket.MSG_PEEK)\ns.sendall(b'a word')\n" + SECOND, *watched.ports))
     assert done.returncode == 0 and watched.found.get(timeout=30) == (b"a word", "reset"), done
 
 
 def test_a_server_that_did_not_get_all_sees_no_end(run, serve):  # noqa: F811
     watched = Watched(serve, b"hello")
-    done = run(RULES, *python(CONNECT + "s.recv(5, socket.MSG_PEEK)\n" + FILL + SECOND + "print(n)", watched.port))
+    done = run(RULES, *python(CONNECT + "s.recv(5, socket.MSG_PEEK)\n" + FILL + SECOND + "print(n)", *watched.ports))
     got, how = watched.found.get(timeout=30)
     assert done.returncode == 0 and how == "reset" and len(got) < int(done.document["stdout"]), (len(got), how, done)
 
 
 def test_a_late_word_takes_nothing_away_from_what_was_sent(run, serve):  # noqa: F811
-    watched = Watched(serve, b"", b"late")
-    done = run(RULES, *python(CONNECT + "s.sendall(b'x' * 20000)\n" + SECOND, watched.port))
+    watched = Watched(serve, late=b"late")
+    done = run(RULES, *python(CONNECT + "s.sendall(b'x' * 20000)\n" + SECOND, *watched.ports))
     got, how = watched.found.get(timeout=30)
     assert done.returncode == 0 and (len(got), how) == (20000, "end"), (len(got), how, done)
 
@@ -123,6 +118,31 @@ def test_a_server_of_a_box_that_has_had_its_bytes_sees_no_end(run, serve):  # no
     server = serve(lambda connection: found.put(read_all(connection)[1]))  # noqa: F821
     run(RULES, *python(CONNECT + FILL, server.port), options=["--net-bytes", "100k"])
     assert found.get(timeout=30) == "reset"
+
+
+def test_a_server_that_is_blocked_by_its_own_words_is_not_left_alone(run, serve):  # noqa: F811
+    """Both directions are full when the program, which runs on, has done with it."""
+    ended = threading.Event()
+
+    def echo(connection):
+        try:
+            while piece := connection.recv(65536):
+                connection.sendall(piece)
+        except ConnectionResetError:
+            ended.set()
+
+    done = run(RULES, *python(CONNECT + FILL + SECOND, serve(echo).port, serve(lambda connection: ended.wait(20)).port))
+    assert done.returncode == 0 and ended.is_set(), done
+
+
+def test_a_program_that_resets_its_proxy_has_not_ended(run, serve):  # noqa: F811
+    watched = Watched(serve)
+    done = run(RULES, *python(
+        "s = socket.create_connection(('127.0.0.1', 3128))\n"
+        "s.sendall(b'CONNECT one.test:%d HTTP/1.1\\r\\nHost: one.test\\r\\n\\r\\nhalf of a file' % int(sys.argv[1]))\n"
+        "s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b'\\1\\0\\0\\0\\0\\0\\0\\0')\n" + SECOND, *watched.ports))
+    got, how = watched.found.get(timeout=30)
+    assert done.returncode == 0 and how == "reset", (got, how, done)
 
 
 # ---- through a port -----------------------------------------------------------------------------

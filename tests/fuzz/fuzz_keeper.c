@@ -347,7 +347,7 @@ static void glove_news(struct world *w)
 {
     struct line *line = &w->honest.lines[next_byte(w) % 8];
     struct msg_dialled dialled = { .ask = line->ask, .error = next_byte(w) & 1 };
-    struct msg_hung_up hung_up = { .ask = line->ask };
+    struct msg_hung_up hung_up = { .ask = line->ask, .error = dialled.error };
 
     lines_settle(w);
     if (!line->ask || !line->in)

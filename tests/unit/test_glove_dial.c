@@ -178,6 +178,36 @@ static void a_server_that_goes_is_told_of(void **state)
     box_down(box);
 }
 
+/* As many as there may be, to a server that has said all and reads nothing. */
+static void a_place_is_free_when_the_host_has_done_with_it(void **state)
+{
+    static char bytes[65536];
+    static int fds[DIALS_MAX + 1];
+    struct box *box = box_up();
+    int small = 4096;
+    uint16_t port;
+    int listener = listen_on(AF_INET, &port);
+
+    (void)state;
+    assert_int_equal(setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small)), 0);
+    for (uint32_t i = 0; i <= DIALS_MAX; i++) {
+        struct msg_dial msg = dial(box, i, port);
+
+        assert_int_equal(answer_of(box, &msg), 0);
+        fds[i] = accept_one(listener);
+        assert_int_equal(shutdown(fds[i], SHUT_WR), 0);
+        box_wait(box, box_stream(box, msg.out)->has_fin);
+        box_stream(box, msg.out)->number = 0;
+        for (int k = 0; k < 4; k++)
+            box_send_data(box, msg.in, bytes, sizeof(bytes), k == 3);
+    }
+    box_ping(box);
+    for (size_t i = 0; i < N_ELEMENTS(fds); i++)
+        close(fds[i]);
+    close(listener);
+    box_down(box);
+}
+
 static void a_slow_server_holds_its_own_connection_up_and_no_other(void **state)
 {
     static char bytes[65536];
@@ -373,6 +403,7 @@ int main(void)
         cmocka_unit_test(one_that_listens_on_the_other_loopback_is_found),
         cmocka_unit_test(a_host_that_hangs_up_is_noticed),
         cmocka_unit_test(a_server_that_goes_is_told_of),
+        cmocka_unit_test(a_place_is_free_when_the_host_has_done_with_it),
         cmocka_unit_test(a_slow_server_holds_its_own_connection_up_and_no_other),
         cmocka_unit_test(one_that_carries_much_may_have_more_under_way),
         cmocka_unit_test(only_a_few_at_a_time_do),

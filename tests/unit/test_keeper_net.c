@@ -215,7 +215,7 @@ static void a_refused_connection_has_no_channels(void **state)
 
 static void both_sides_can_hang_up(void **state)
 {
-    struct msg_hung_up from_box = { .ask = 9 };
+    struct msg_hung_up from_box = { .ask = 9, .error = ECONNRESET };
     struct msg_hang_up from_us = { .ask = 9 };
     struct world w;
     struct peer c;
@@ -228,6 +228,7 @@ static void both_sides_can_hang_up(void **state)
     assert_int_equal(world_turn(&w), 0);
     peer_expect(&c, MSG_HUNG_UP, &from_box);
     assert_int_equal(from_box.ask, 9);
+    assert_int_equal(from_box.error, ECONNRESET);
     peer_send(&c, MSG_HANG_UP, 0, 0, &from_us);
     assert_int_equal(world_turn(&w), 0);
     peer_expect(&w.glove, MSG_HANG_UP, &from_us);

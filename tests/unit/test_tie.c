@@ -352,6 +352,59 @@ static void what_a_peer_said_before_it_went_is_passed_on(void **state)
     assert_true(has_end);
 }
 
+static void a_peer_that_could_not_be_reached_any_more_has_not_ended(void **state)
+{
+    struct tied tied;
+
+    (void)state;
+    tied_up(&tied, 0);
+    tied.tie.error = ETIMEDOUT;
+    assert_int_equal(shutdown(tied.peer, SHUT_WR), 0); /* as the kernel tells it, the second time */
+    assert_int_equal(tie_serve(&tied.tie, POLLIN | POLLOUT), -ETIMEDOUT);
+    assert_true(tied.tie.in != 0);
+    tied_down(&tied);
+}
+
+/* It blocks in what it says, and would never come to read; but its words have a bound. */
+static void a_peer_that_nobody_hears_can_speak(void **state)
+{
+    static const uint8_t words[65536];
+    struct tied tied;
+    size_t said = 0;
+    int r = 0;
+
+    (void)state;
+    tied_up(&tied, 0);
+    box_sends(&tied);
+    tie_deaf(&tied.tie);
+    assert_int_equal(tied.tie.in, 0);
+    while (r == 0 && said < 4 << 20) {
+        ssize_t n = send(tied.peer, words, sizeof(words), MSG_DONTWAIT | MSG_NOSIGNAL);
+
+        said += n > 0 ? (size_t)n : 0;
+        assert_true(tie_wish(&tied.tie).events & POLLIN);
+        r = tie_serve(&tied.tie, POLLIN);
+    }
+    assert_int_equal(r, -EPIPE);
+    assert_true(said > 1 << 20);
+    tied_down(&tied);
+}
+
+static void a_peer_that_nobody_hears_may_end(void **state)
+{
+    struct tied tied;
+
+    (void)state;
+    tied_up(&tied, 0);
+    box_sends(&tied);
+    tie_deaf(&tied.tie);
+    assert_int_equal(shutdown(tied.peer, SHUT_WR), 0);
+    assert_int_equal(tie_serve(&tied.tie, POLLIN), 0);
+    assert_false(tie_wish(&tied.tie).events & POLLIN); /* or it would be told so for ever */
+    assert_true(tie_wish(&tied.tie).events & POLLOUT);
+    tied_down(&tied);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -362,6 +415,9 @@ int main(void)
         cmocka_unit_test(more_is_under_way_where_much_is_carried),
         cmocka_unit_test(few_windows_are_wide_at_a_time),
         cmocka_unit_test(what_a_peer_said_before_it_went_is_passed_on),
+        cmocka_unit_test(a_peer_that_could_not_be_reached_any_more_has_not_ended),
+        cmocka_unit_test(a_peer_that_nobody_hears_can_speak),
+        cmocka_unit_test(a_peer_that_nobody_hears_may_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
