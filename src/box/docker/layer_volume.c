@@ -146,6 +146,15 @@ static int read_mark(struct engine *engine, const char *mark, char ret[static DO
 /* A prune may remove a volume before anything holds it; so often it is made. */
 #define HOLD_TRIES 16
 
+/* An engine that fails over a volume which is not there has lost it on the way: Podman's removal of
+ * one and its making of the next of that name, or of its container, are in each other's way. */
+static int lost_or(struct engine *engine, const char *volume, int r)
+{
+    struct gb_err ignored = { 0 };
+
+    return r < 0 && check_layer(engine, volume, &ignored) == -ESTALE ? -ESTALE : r;
+}
+
 /* Nobody will name it. */
 static void remove_ours(struct engine *engine, const char *volume)
 {
@@ -167,13 +176,11 @@ static int hold(struct engine *engine, const struct box_spec *box, const char *v
 
     for (unsigned i = 0; r == -ESTALE && i < HOLD_TRIES; i++) {
         r = volume_create(engine, volume, labels, &why);
-        if (r < 0)
-            break;
-        r = docker_create_filler(engine, box, volume, FILL_DIR, filler, &why);
+        if (r == 0)
+            r = docker_create_filler(engine, box, volume, FILL_DIR, filler, &why);
         if (r < 0)
             filler[0] = '\0';
-        if (r == 0)
-            r = check_layer(engine, volume, &why);
+        r = r < 0 ? lost_or(engine, volume, r) : check_layer(engine, volume, &why);
         if (r < 0) {
             remove_filler(engine, filler);
             remove_ours(engine, volume);
@@ -181,6 +188,19 @@ static int hold(struct engine *engine, const struct box_spec *box, const char *v
     }
     if (r < 0 && err)
         *err = why;
+    return r < 0 ? why.code : 0;
+}
+
+/* Leads to the volume, or to another one's that was first. */
+static int make_mark(struct engine *engine, const char *mark, const char *const *labels,
+                     char ret[static DOCKER_VOLUME_SIZE], struct gb_err *err)
+{
+    int r = volume_create(engine, mark, labels, err);
+
+    if (r == 0 || engine_is_podman(engine)) /* which may have been removing one of that name */
+        r = read_mark(engine, mark, ret, err);
+    if (r == -ENOENT)
+        r = gb_fail(err, -ESTALE, GB_BLAME_PEER, "the engine's volume '%s' has been removed", mark);
     return r;
 }
 
@@ -202,11 +222,7 @@ static int make(struct engine *engine, const struct box_spec *box, const char *m
     if (r == 0)
         r = put_tree(engine, filler, tree_fd, err);
     if (r == 0)
-        r = volume_create(engine, mark, labels, err);
-    if (r == 0)
-        r = read_mark(engine, mark, ret, err);
-    if (r == -ENOENT)
-        r = gb_fail(err, -ESTALE, GB_BLAME_PEER, "the engine's volume '%s' has been removed", mark);
+        r = make_mark(engine, mark, labels, ret, err);
     if (r < 0 || strcmp(ret, volume) != 0) {
         remove_filler(engine, filler);
         remove_ours(engine, volume);
