@@ -13,8 +13,9 @@
 static void what_git_obeys(void **state)
 {
     static const char *const obeyed[] = {
-        ".git",       ".git/config",       "a/.GIT/hooks/x", "lib/.git",  "HEAD",
-        "a.git/Head", ".g\u200cit/config", "a/.git\ufeff/x", "\u2060HEAD"
+        ".git",           ".git/config",    "a/.GIT/hooks/x",    "lib/.git",
+        "HEAD",           "a.git/Head",     ".g\u200cit/config", ".g\U0001bca0it/config",
+        "HE\U0001d173AD", "a/.git\ufeff/x", "\u2060HEAD"
     };
     static const char *const others[] = {
         "",      ".gitignore",  "a.git/x", "git",          ".git2/x",    "HEAD/x", "HEAD.py",
