@@ -145,14 +145,16 @@ static int read_mark(struct engine *engine, const char *mark, char ret[static DO
 
 /* A prune may remove a volume before anything holds it; so often it is made. */
 #define HOLD_TRIES 16
+#define MARK_TRIES 4
 
 /* An engine that fails over a volume which is not there has lost it on the way: Podman's removal of
  * one and its making of the next of that name, or of its container, are in each other's way. */
 static int lost_or(struct engine *engine, const char *volume, int r)
 {
     struct gb_err ignored = { 0 };
+    bool is_lost = engine_is_podman(engine) && check_layer(engine, volume, &ignored) == -ESTALE;
 
-    return r < 0 && check_layer(engine, volume, &ignored) == -ESTALE ? -ESTALE : r;
+    return is_lost ? -ESTALE : r;
 }
 
 /* Nobody will name it. */
@@ -188,16 +190,22 @@ static int hold(struct engine *engine, const struct box_spec *box, const char *v
     }
     if (r < 0 && err)
         *err = why;
-    return r < 0 ? why.code : 0;
+    return r < 0 ? why.code : 0; /* what the engine said last: it has been tried often enough */
 }
 
 /* Leads to the volume, or to another one's that was first. */
 static int make_mark(struct engine *engine, const char *mark, const char *const *labels,
                      char ret[static DOCKER_VOLUME_SIZE], struct gb_err *err)
 {
-    int r = volume_create(engine, mark, labels, err);
+    unsigned tries = engine_is_podman(engine) ? MARK_TRIES : 1;
+    struct gb_err ignored = { 0 };
+    int r;
 
-    if (r == 0 || engine_is_podman(engine)) /* which may have been removing one of that name */
+    /* Podman may have been removing one of that name. */
+    do {
+        r = volume_create(engine, mark, labels, err);
+    } while (r < 0 && --tries > 0 && read_mark(engine, mark, ret, &ignored) == -ENOENT);
+    if (r == 0)
         r = read_mark(engine, mark, ret, err);
     if (r == -ENOENT)
         r = gb_fail(err, -ESTALE, GB_BLAME_PEER, "the engine's volume '%s' has been removed", mark);
