@@ -56,7 +56,7 @@ static ssize_t give(struct tie *tie, const uint8_t *bytes, size_t len)
 
 static void end_out(struct tie *tie)
 {
-    if (!tie->has_fin || !tie->out || tie->held_len)
+    if (!tie->has_fin || !tie->out || tie->held_len || tie->error)
         return;
     (void)shutdown(tie->fd, SHUT_WR);
     link_channel_close(tie->link, tie->out);
@@ -100,6 +100,13 @@ static bool hold(struct tie *tie, const uint8_t *bytes, size_t len)
     return true;
 }
 
+/* A peer that takes nothing would wake nobody: the end of what it says does. */
+static void give_up(struct tie *tie)
+{
+    tie->error = ENOBUFS;
+    (void)shutdown(tie->fd, SHUT_RD);
+}
+
 /* What fails here is told where it is waited for: the channel is in use. */
 static void on_data(void *user, const uint8_t *bytes, size_t len)
 {
@@ -117,7 +124,7 @@ static void on_data(void *user, const uint8_t *bytes, size_t len)
     if (n < 0)
         tie->error = (int)-n;
     else if ((size_t)n < len && !hold(tie, bytes + (size_t)n, len - (size_t)n))
-        tie->error = ENOBUFS;
+        give_up(tie);
 }
 
 static void on_fin(void *user)
@@ -144,7 +151,7 @@ static void end_in(struct tie *tie)
  * the peer had ended by itself before that, sending fails with EPIPE. */
 static bool was_broken(const struct tie *tie)
 {
-    return tie->error && tie->error != EPIPE && tie->error != ENOBUFS;
+    return tie->error && tie->error != EPIPE;
 }
 
 static int receive(struct tie *tie)
@@ -243,7 +250,7 @@ struct pollfd tie_wish(const struct tie *tie)
 
     return (struct pollfd){
         .fd = has_room || wants_out ? tie->fd : -1,
-        .events = (short)((has_room ? POLLIN : 0) | (wants_out ? POLLOUT : 0)),
+        .events = (short)((has_room || tie->error ? POLLIN : 0) | (wants_out ? POLLOUT : 0)),
     };
 }
 

@@ -281,8 +281,26 @@ int channel_credit(struct channel *channel, uint32_t bytes)
 {
     if (channel->way != CHANNEL_OUT)
         return -EPROTO;
+    channel->is_dull = false;
     channel->credit += bytes;
     return 0;
+}
+
+/* Behind the program's own end the kernel says EPIPE, and it was no reset. */
+static void note_error(struct channel *channel, int error)
+{
+    if (channel->end == CHANNEL_SOCKET && error != 0 && error != EPIPE)
+        *channel->was_reset = true;
+}
+
+static int error_of(const struct channel *channel)
+{
+    int error = 0;
+    socklen_t len = sizeof(error);
+
+    if (channel->end != CHANNEL_SOCKET)
+        return 0;
+    return getsockopt(channel->fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0 ? errno : error;
 }
 
 /* No more comes, or an error did.  A reset is an error for the first who asks, and an end for those
@@ -300,6 +318,11 @@ static int end_out(struct channel *channel, struct link *link, int error)
 
 static int serve_out(struct channel *channel, struct link *link)
 {
+    if (channel->credit == 0) {
+        channel->is_dull = true;
+        note_error(channel, error_of(channel));
+        return 0;
+    }
     for (int i = 0; i < FRAMES_IN_A_ROW && channel->credit > 0; i++) {
         size_t most =
             channel->credit < WIRE_PAYLOAD_MAX ? (size_t)channel->credit : WIRE_PAYLOAD_MAX;
@@ -356,24 +379,11 @@ static ssize_t spill_write(struct spill *spill, int fd)
     return write_pipe(fd, iov, 2);
 }
 
-/* The program does not take it.  Behind its own end the kernel says EPIPE, and it was no reset. */
+/* The program does not take it. */
 static void write_failed(struct channel *channel, int error)
 {
-    if (channel->end == CHANNEL_SOCKET && error != 0 && error != EPIPE)
-        *channel->was_reset = true;
+    note_error(channel, error);
     channel_abandon(channel);
-}
-
-/* The other end is closed: how? */
-static void hung_up(struct channel *channel)
-{
-    int error = 0;
-    socklen_t len = sizeof(error);
-
-    if (channel->end == CHANNEL_SOCKET &&
-        getsockopt(channel->fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
-        error = errno;
-    write_failed(channel, error);
 }
 
 /* Pays back what is owed, once it is worth a frame. */
@@ -409,7 +419,7 @@ static int serve_in(struct channel *channel, struct link *link)
     struct spill *spill = channel->spill;
 
     if (spill->len == 0)
-        hung_up(channel);
+        write_failed(channel, error_of(channel)); /* the other end is closed */
     while (channel->fd >= 0 && spill->len > 0) {
         ssize_t n = spill_write(spill, channel->fd);
 
@@ -512,8 +522,10 @@ int channel_events(const struct channel *channel)
 {
     if (channel->way == CHANNEL_FREE || channel->fd < 0)
         return -1;
+    if (channel->way == CHANNEL_OUT && channel->credit > 0)
+        return channel->is_held ? -1 : POLLIN;
     if (channel->way == CHANNEL_OUT)
-        return channel->credit > 0 && !channel->is_held ? POLLIN : -1;
+        return channel->end == CHANNEL_SOCKET && !channel->is_dull ? 0 : -1;
     return channel->spill->len > 0 ? POLLOUT : 0;
 }
 

@@ -83,6 +83,7 @@ struct channel {
     enum channel_end end;
     bool has_fin;
     bool is_held;    /* OUT: nothing is read yet, other bytes go first */
+    bool is_dull;    /* OUT: without credit there is nothing more to learn of its end */
     uint64_t credit; /* OUT: bytes we may send.  IN: bytes the host may send */
     uint32_t window; /* IN: WIRE_CREDIT_START or WIRE_CREDIT_WIDE */
     uint32_t owed;   /* IN: credit to be paid back */

@@ -26,6 +26,8 @@ static int fail(struct glove *glove, struct conn *conn, int error)
 
     drop_fd(&conn->fd);
     channel_abandon(conn->in);
+    if (conn->in->has_fin)
+        channel_break(conn->in);
     conn->has_told = true;
     conn->state = CONN_OPEN;
     return r < 0 ? r : channel_finish(conn->out, &glove->link);
@@ -111,7 +113,9 @@ int dial_begin(struct glove *glove, const void *msg)
     if (!conn) {
         /* Those that the same frames ended are forgotten at the end of a turn. */
         r = conn_settle(glove);
-        conn = r < 0 ? NULL : conn_new(&glove->conns, CONN_THEIRS, dial->ask);
+        if (r < 0)
+            return r;
+        conn = conn_new(&glove->conns, CONN_THEIRS, dial->ask);
     }
     if (!conn)
         conn = conn_in_place_of_one(&glove->conns, dial->ask);

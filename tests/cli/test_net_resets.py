@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who breaks a connection off is seen to do so at its other end, behind what was said before; an end stays an end."""
 import queue
+import select
 import socket
 import threading
 
@@ -133,6 +134,22 @@ def test_a_server_that_is_blocked_by_its_own_words_is_not_left_alone(run, serve)
 
     done = run(RULES, *python(CONNECT + FILL + SECOND, serve(echo).port, serve(lambda connection: ended.wait(20)).port))
     assert done.returncode == 0 and ended.is_set(), done
+
+
+def test_a_server_that_has_ended_and_reads_nothing_is_told(run, serve):  # noqa: F811
+    told = threading.Event()
+
+    def silent(connection):
+        connection.shutdown(socket.SHUT_WR)
+        poll = select.poll()
+        poll.register(connection, 0)
+        if [event for _, event in poll.poll(20000) if event & select.POLLERR]:
+            told.set()
+
+    done = run(RULES, *python(
+        CONNECT + "s.recv(1)\n" + FILL + "s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b'\\1' + bytes(3) + bytes(4))\n"
+        + SECOND, serve(silent).port, serve(lambda connection: told.wait(20)).port))
+    assert done.returncode == 0 and told.is_set(), done
 
 
 def test_a_program_that_resets_its_proxy_has_not_ended(run, serve):  # noqa: F811
