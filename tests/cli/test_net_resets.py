@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who breaks a connection off is seen to do so at its other end, behind what was said before; an end stays an end."""
+import inspect
 import queue
 import select
 import socket
@@ -7,28 +8,32 @@ import threading
 
 import pytest
 
-from lib import kept
+from lib import host, kept
 from lib.net import python
 from test_net import run, serve  # noqa: F401
 from test_ports import served
 
 RULES = "one.test,127.0.0.1"
 RESET = b"\1\0\0\0\0\0\0\0"
+LISTENS = "0A"  # in /proc/net/tcp
 
 CONNECT = "s = socket.create_connection(('one.test', int(sys.argv[1])))\n"
 FILL = ("s.settimeout(0.5)\nn = 0\n"
         "try:\n    while True:\n        n += s.send(b'x' * 65536)\nexcept OSError:\n    pass\n")
-# What comes, and how it ends: the same inside and outside.
-READ_ALL = """def read_all(s):
-    got = b''
+
+
+def read_all(s):
+    """What comes, and how it ends."""
+    got = b""
     try:
         while piece := s.recv(65536):
             got += piece
-        return got, 'end'
+        return got, "end"
     except ConnectionResetError:
-        return got, 'reset'
-"""
-exec(READ_ALL)
+        return got, "reset"
+
+
+READ_ALL = inspect.getsource(read_all)  # the same inside
 
 
 class Watched:
@@ -46,7 +51,7 @@ class Watched:
         self.go.wait(30)
         if self.late:
             connection.sendall(self.late)
-        self.found.put(read_all(connection))  # noqa: F821
+        self.found.put(read_all(connection))
         self.over.set()
 
     def _wait(self, connection):
@@ -89,19 +94,33 @@ def test_a_server_that_breaks_off_has_not_ended(run, serve):  # noqa: F811
     assert done.document["stdout"] == "100000 (b'', 'reset')\n", done
 
 
+def is_forgotten(port):
+    """Whether no connection of that server's is left: one that it ended itself stays until its client resets it."""
+    with open("/proc/net/tcp", encoding="ascii") as table:
+        rows = [line.split() for line in table][1:]
+    return not [row for row in rows if row[1].endswith(f":{port:04X}") and row[3] != LISTENS]
+
+
 def test_a_slow_program_gets_all_though_it_speaks_to_a_server_that_has_ended(run, serve):  # noqa: F811
     def brief(connection):
         connection.sendall(b"y" * 300000)
         connection.close()
         gone.set()
 
-    gone = threading.Event()
+    def wait(connection):
+        gone.wait(30)
+        connection.sendall(b"speak")
+        connection.recv(1)
+        assert host.until(lambda: is_forgotten(server.port), 30)
+        connection.sendall(b"read")
+
+    gone, server = threading.Event(), serve(brief)
     done = run(RULES, *python(
         READ_ALL + "s = socket.socket()\ns.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)\n"
         "s.connect(('one.test', int(sys.argv[1])))\n"
-        "socket.create_connection(('one.test', int(sys.argv[2]))).recv(1)\n"
-        "s.sendall(b'x')\ntime.sleep(0.2)\ngot, how = read_all(s)\nprint(len(got), how)",
-        serve(brief).port, serve(lambda connection: gone.wait(30)).port))
+        "t = socket.create_connection(('one.test', int(sys.argv[2])))\nt.recv(5, socket.MSG_WAITALL)\n"
+        "s.sendall(b'x')\nt.sendall(b'x')\nt.recv(4)\ngot, how = read_all(s)\nprint(len(got), how)",
+        server.port, serve(wait).port))
     assert done.document["stdout"] == "300000 end\n", done
 
 
@@ -116,7 +135,7 @@ def test_an_answer_before_all_was_said_is_heard(run, serve):  # noqa: F811
 
 def test_a_server_of_a_box_that_has_had_its_bytes_sees_no_end(run, serve):  # noqa: F811
     found = queue.Queue()
-    server = serve(lambda connection: found.put(read_all(connection)[1]))  # noqa: F821
+    server = serve(lambda connection: found.put(read_all(connection)[1]))
     run(RULES, *python(CONNECT + FILL, server.port), options=["--net-bytes", "100k"])
     assert found.get(timeout=30) == "reset"
 

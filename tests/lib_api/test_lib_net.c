@@ -47,6 +47,13 @@ static pid_t greet(const int listeners[2])
     _exit(0);
 }
 
+static void run_python(struct world *w, const char *text)
+{
+    assert_int_equal(glovebox_request_code(w->request, "python", NULL, text, strlen(text), &w->err),
+                     0);
+    box_exec(w);
+}
+
 static void ask_server(struct world *w, unsigned port)
 {
     char text[512];
@@ -57,9 +64,7 @@ static void ask_server(struct world *w, unsigned port)
                    "try:\n    print(socket.create_connection(at, 20).makefile().read(), end='')\n"
                    "except OSError:\n    print('none')\n",
                    port);
-    assert_int_equal(glovebox_request_code(w->request, "python", NULL, text, strlen(text), &w->err),
-                     0);
-    box_exec(w);
+    run_python(w, text);
 }
 
 static void boxes_reach_what_their_options_allow_and_nothing_else(void **state)
@@ -138,9 +143,7 @@ static void send_much(struct world *w, unsigned port)
                    "s = socket.create_connection(('127-0-0-1.address.internal', %u), 20)\n"
                    "s.sendall(bytes(%d))\n",
                    port, SENT);
-    assert_int_equal(glovebox_request_code(w->request, "python", NULL, text, strlen(text), &w->err),
-                     0);
-    box_exec(w);
+    run_python(w, text);
 }
 
 /* It waits for no answer, and the box goes at once. */

@@ -452,6 +452,39 @@ static void the_next_server_gets_nothing_of_the_last_ones(void **state)
     world_down(&w);
 }
 
+/* No FIN of it comes any more: its server must not wait for one. */
+static void a_glove_that_ends_no_channel_comes_to_the_last(void **state)
+{
+    struct world w;
+    struct peer c;
+    struct msg_connect msg;
+    struct msg_told told = { .ask = 1, .in = 2, .out = 4 };
+    struct msg_hung_up over;
+    struct msg_hang_up end = { .ask = 1 };
+
+    (void)state;
+    server_up(&w, &c);
+    while (w.keeper->n_routes < KEEPER_PLACES - KEEPER_ROUTES_MAX - 1) {
+        (void)connected(&w, &c, end.ask, told.in);
+        peer_send(&c, MSG_HANG_UP, 0, 0, &end);
+        assert_int_equal(world_turn(&w), 0);
+        peer_expect(&w.glove, MSG_HANG_UP, &end);
+        told.in += 4;
+    }
+    glove_connects(&w, end.ask);
+    peer_expect(&c, MSG_CONNECT, &msg);
+    told.out = told.in + 2;
+    peer_send(&c, MSG_TOLD, 0, 0, &told);
+    assert_int_equal(world_turn(&w), 0);
+    peer_expect(&w.glove, MSG_TOLD, &told);
+    assert_int_equal(told.error, EAGAIN);
+    peer_expect(&c, MSG_HUNG_UP, &over);
+    assert_int_equal(over.ask, end.ask);
+    assert_int_equal(over.error, EAGAIN);
+    peer_close(&c);
+    world_down(&w);
+}
+
 /* ---- lies ----------------------------------------------------------------------------------- */
 
 static void asks_twice(const struct peer *glove)
@@ -688,6 +721,7 @@ int main(void)
         cmocka_unit_test(more_dials_than_the_glove_takes_are_refused_here),
         cmocka_unit_test(every_connection_finds_its_way),
         cmocka_unit_test(with_the_server_everything_of_the_network_ends),
+        cmocka_unit_test(a_glove_that_ends_no_channel_comes_to_the_last),
         cmocka_unit_test(the_next_server_gets_nothing_of_the_last_ones),
         cmocka_unit_test(a_glove_that_lies_about_its_network_is_lost),
         cmocka_unit_test(a_glove_that_asks_without_end_is_lost),
