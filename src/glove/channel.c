@@ -309,7 +309,7 @@ static int end_out(struct channel *channel, struct link *link, int error)
 {
     if (channel->end != CHANNEL_SOCKET)
         return error < 0 ? error : channel_finish(channel, link);
-    *channel->was_reset = *channel->was_reset || error < 0;
+    note_error(channel, -error);
     if (!*channel->was_reset)
         return channel_finish(channel, link);
     channel_abandon(channel);
